@@ -346,7 +346,7 @@ class EditCollector:
         if reply.path is not None:
             return self._collect_path(reply)
         if reply.data is not None:
-            return self._keep(reply.data, reply.flags)
+            return self.keep(reply.data, reply.flags)
         return EditedImage(reply.status, note=reply.note, flags=reply.flags)
 
     def _collect_stored(self, reply: EditReply) -> EditedImage:
@@ -374,9 +374,10 @@ class EditCollector:
             data = resolve_inside(reply.path or "", self._roots).read_bytes()
         except (PermissionError, FileNotFoundError, OSError) as error:
             return EditedImage(Status.MISSING, note=str(error), flags=reply.flags)
-        return self._keep(data, reply.flags)
+        return self.keep(data, reply.flags)
 
-    def _keep(self, data: bytes, flags: frozenset[str]) -> EditedImage:
+    def keep(self, data: bytes, flags: frozenset[str] = frozenset()) -> EditedImage:
+        """Put image bytes beside the predictions under their hash."""
         kind = image_format(data)
         if kind is None:
             return EditedImage(Status.MISSING, note="the file is not an image", flags=flags)

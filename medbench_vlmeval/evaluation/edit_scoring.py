@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..edits_folder import LOSSY_SUFFIXES
 from ..images import ImageUnreadable, read_rgb, read_roi, resize_like
 from ..metrics.edit import EditMetrics, PreparedSample, edit_metrics
 from ..types import Score, Status
@@ -86,6 +87,8 @@ def _score_one(
     height, width = sample.previous.shape[:2]
     resized, size_flags = resize_like(decoded, (width, height))
     flags = sample_flags | size_flags | {f"edited_{flag}" for flag in decoded.flags}
+    if path.suffix.lower() in LOSSY_SUFFIXES:
+        flags |= {"lossy"}
     if min(height, width) < 7:
         small = Score.unscored(Status.DATA_ERROR, "the image is smaller than SSIM's 7-pixel window")
         return EditOutcome(small, small, small, small, flags)

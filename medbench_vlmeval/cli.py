@@ -1,0 +1,235 @@
+"""``medbench``: prepare data, score pictures, look at results, check the installation."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import __version__
+from .files import to_plain
+
+
+class _Plain(click.Group):
+    """A group whose user errors are one line and a remedy, never a traceback."""
+
+    def invoke(self, context: click.Context) -> Any:
+        from .editing import EditsLost
+        from .judging import JudgeStopped
+
+        try:
+            return super().invoke(context)
+        except (ValueError, OSError, ImportError, EditsLost, JudgeStopped) as error:
+            if os.environ.get("MEDBENCH_VLMEVAL_DEBUG") == "1":
+                raise
+            raise click.ClickException(str(error) or type(error).__name__) from error
+
+
+@click.group(cls=_Plain, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="medbench")
+@click.option("-v", "--verbose", is_flag=True, help="Log what happens, not only what matters.")
+def main(verbose: bool) -> None:
+    """Medical image benchmarks for VLMEvalKit: MedEBench, MedSG-Bench, MedQ-Bench."""
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", stream=sys.stderr
+    )
+    for chatty in ("httpx", "httpx2", "httpcore", "openai", "PIL", "asyncio", "numba", "peewee"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+@main.group(cls=_Plain)
+def data() -> None:
+    """Prepare and check benchmark data under LMUData."""
+
+
+@data.command("prepare")
+@click.argument("benchmark", type=click.Choice(["medebench", "medebench-sample"]))
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, exists=True),
+    help="A checkout of the official repository, or a downloaded Hub snapshot.",
+)
+@click.option("--hub", is_flag=True, help="Download from the Hugging Face Hub.")
+@click.option("--revision", default=None, help="Commit of the Hub data set; recorded either way.")
+@click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Name a column.")
+@click.option("--name", default=None, help="Name to prepare the data under.  [default: by benchmark]")
+def data_prepare(
+    benchmark: str,
+    source: Path | None,
+    hub: bool,
+    revision: str | None,
+    columns: tuple[str, ...],
+    name: str | None,
+) -> None:
+    """Bring a benchmark's data into LMUData, verified and resumable."""
+    from .data import prepare_medebench, prepare_medebench_from_hub, prepare_medebench_sample
+
+    if benchmark == "medebench-sample":
+        report = prepare_medebench_sample()
+    elif hub or (source is not None and not _is_official_layout(source)):
+        report = prepare_medebench_from_hub(
+            snapshot=source,
+            revision=revision,
+            columns=_pairs(columns),
+            name=name or "MedEBench_test",
+        )
+    elif source is not None:
+        report = prepare_medebench(source, name=name or "MedEBench_test")
+    else:
+        raise click.UsageError("expected --from PATH or --hub")
+    for line in report.lines():
+        click.echo(line)
+
+
+def _is_official_layout(source: Path) -> bool:
+    return any((source / part).is_file() for part in ("editing/editing_metadata.json", "editing_metadata.json"))
+
+
+def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
+    pairs = dict(column.partition("=")[::2] for column in columns)
+    if "" in pairs or "" in pairs.values():
+        raise click.UsageError(f"expected --column FIELD=NAME, got {' '.join(columns)}")
+    return pairs
+
+
+@data.command("verify")
+@click.argument("name", default="MedEBench_test")
+def data_verify(name: str) -> None:
+    """Recompute the hash of every prepared file."""
+    from .data import verify_data
+
+    report = verify_data(name)
+    for line in report.lines():
+        click.echo(line)
+    if not report.ok:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.option("--data", "dataset", required=True, help="MedEBench_test or MedEBench_sample.")
+@click.option(
+    "--images",
+    "folders",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with {id}_0.png; may be given several times, with one --name each.",
+)
+@click.option("--name", "names", multiple=True, required=True, help="Name of the model.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("outputs"),
+    show_default=True,
+    help="Results go to OUT/<model>/.",
+)
+@click.option("--judge", default=None, help="Judge model; 'none' for no judge.  [default: gpt-4o]")
+@click.option("--judge-base-url", default=None, help="Any OpenAI-compatible endpoint.")
+@click.option("--judge-nproc", default=32, show_default=True, help="Judge calls under way at once.")
+@click.option("--max-cost", type=float, default=None, help="Stop judging at this many US dollars.")
+@click.option("--estimate", is_flag=True, help="Say what judging would cost, and judge nothing.")
+@click.option("--scoring-backend", default=None, help="serial, loky, threading, dask or ray.")
+@click.option("--scoring-jobs", type=int, default=None, help="Workers.  [default: one a core]")
+@click.option("--scoring-scheduler", default=None, help="Address of a Dask scheduler.")
+def score(dataset: str, folders: tuple[Path, ...], names: tuple[str, ...], out: Path, **given: Any) -> None:
+    """Score edited images that were made elsewhere; no model and no host needed.
+
+    Several folders are scored sample by sample, so each input image is decoded once for all of them.
+    """
+    from .data import load_medebench
+    from .evaluation.medebench import evaluate_medebench
+    from .evaluation.options import EvaluationOptions
+    from .evaluation.pictures import predictions_from_folder
+    from .evaluation.report_text import shown_result
+    from .judging import JudgeSettings
+    from .naming import safe_name
+
+    if len(folders) != len(names):
+        raise click.UsageError(f"expected one --name per --images, got {len(names)} and {len(folders)}")
+    prepared = load_medebench(dataset)
+    found = [
+        predictions_from_folder(folder, prepared, model=name, output=out / safe_name(name))
+        for folder, name in zip(folders, names, strict=True)
+    ]
+    for pictures in found:
+        for line in pictures.lines():
+            click.echo(line)
+    results = evaluate_medebench(
+        [pictures.predictions for pictures in found],
+        prepared,
+        judge_settings=JudgeSettings.from_host(_judge_arguments(given), os.environ),
+        options=EvaluationOptions(
+            scoring_backend=given["scoring_backend"],
+            scoring_jobs=given["scoring_jobs"],
+            scoring_scheduler=given["scoring_scheduler"],
+            estimate=given["estimate"],
+        ),
+    )
+    for name, result in zip(names, results, strict=True):
+        click.echo(shown_result(result, f"{name} on {dataset}"))
+
+
+def _judge_arguments(given: dict[str, Any]) -> dict[str, Any]:
+    model = given["judge"] or "gpt-4o"
+    arguments: dict[str, Any] = {
+        "model": "exact_matching" if model == "none" else model,
+        "nproc": given["judge_nproc"],
+    }
+    if given["judge_base_url"]:
+        arguments["api_base"] = given["judge_base_url"]
+    if given["max_cost"] is not None:
+        arguments["medbench_max_cost"] = given["max_cost"]
+    return arguments
+
+
+@main.command()
+@click.argument("outputs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def results(outputs: tuple[Path, ...], as_json: bool) -> None:
+    """List the finished runs below OUTPUTS, one line a run."""
+    from .evaluation.finished_runs import finished_runs, runs_table
+
+    runs = finished_runs(outputs)
+    if not runs:
+        raise click.ClickException(
+            f"no finished run below {', '.join(map(str, outputs))}; expected files *_score.json there"
+        )
+    if as_json:
+        import json
+
+        click.echo(json.dumps(to_plain(runs), indent=2))
+    else:
+        click.echo(runs_table(runs))
+
+
+@main.command()
+@click.argument("predictions", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def repair(predictions: Path) -> None:
+    """Mark predictions whose edited image is lost, so that the host's --reuse makes just them again."""
+    from .repair import mark_lost_edits
+
+    done = mark_lost_edits(predictions)
+    if done.backup is None:
+        click.echo(f"{predictions.name}: no edited image is lost, nothing changed")
+        return
+    click.echo(f"{predictions.name}: {len(done.lost)} rows marked as failed: {', '.join(done.lost[:20])}")
+    click.echo(f"the file as it was: {done.backup}")
+    click.echo("now run the host again with --reuse --mode all")
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def doctor(arguments: tuple[str, ...]) -> None:
+    """Say in plain words whether host, hook, data and keys are in order, and what to do."""
+    from . import doctor as doctor_module
+
+    raise SystemExit(doctor_module.main(list(arguments)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What our dataset classes share: VLMEvalKit's contract, kept in one place.
+
+A benchmark is one file beside this one; it says where its rows come from, how a prompt is built, and
+how predictions become numbers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+from vlmeval.dataset.image_base import ImageBaseDataset
+
+from ..hosting.probes import host_description
+
+logger = logging.getLogger(__name__)
+
+
+class MedBenchDataset(ImageBaseDataset):
+    """A dataset of ours inside VLMEvalKit.
+
+    Args:
+        dataset: one of `supported_datasets()`.
+        skip_noimg: accepted for the host's sake; rows are never dropped.
+    """
+
+    NAMES: ClassVar[tuple[str, ...]] = ()
+    HEADLINE: ClassVar[tuple[str, ...]] = ()
+    """Names of the metrics that VLMEvalKit shows first; the official ones."""
+    DEFAULT_JUDGE = "gpt-4o"
+    MODALITY = "IMAGE"
+    # Prompts are ours, word for word, in the modes of the host that ask for this.
+    force_use_dataset_prompt = True
+
+    def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
+        super().__init__(dataset or self.NAMES[0], skip_noimg)
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]:
+        # The host asks for this per sample and per class; it must cost nothing.
+        return list(cls.NAMES)
+
+    @classmethod
+    def get_default_judge_model(cls) -> str:
+        return cls.DEFAULT_JUDGE
+
+    @classmethod
+    def report_primary_metric(cls, metrics: Mapping[str, Any] | None) -> dict[str, float | int]:
+        """The official headline; the host's own choice would be alphabetical."""
+        found = metrics or {}
+        return {name: found[name] for name in cls.HEADLINE if name in found}
+
+    def prediction_file(self, eval_file: str | os.PathLike[str]) -> Path:
+        """The file the host means by `eval_file`.
+
+        With ``--config`` upstream looks for a file named after the config's key but writes one named
+        after the dataset; where only the latter exists, it is meant.
+
+        Raises:
+            FileNotFoundError: neither is there.
+        """
+        path = Path(eval_file)
+        if path.is_file():
+            return path
+        siblings = sorted(path.parent.glob(f"*_{self.dataset_name}{path.suffix}"))
+        if len(siblings) == 1:
+            logger.info("%s is not there; using %s", path.name, siblings[0].name)
+            return siblings[0]
+        raise FileNotFoundError(f"no prediction file {path}; run with --mode infer or all first")
+
+    def environment(self) -> dict[str, Any]:
+        """What a manifest should say about the host."""
+        return {"host": host_description()}
+
+
+def guarded_text(text: str) -> str:
+    """`text` in a form that VLMEvalKit cannot take for a file.
+
+    The host turns every text that is the name of an existing path or an image URL into an image;
+    a trailing line break makes it no name at all and changes nothing for a reader.
+    """
+    stripped = text.strip()
+    is_name = len(stripped) < 4096 and "\n" not in stripped and os.path.exists(stripped)  # noqa: PTH110
+    is_address = "://" in stripped and not any(character.isspace() for character in stripped)
+    return f"{text}\n" if is_name or is_address else text
+
+
+def plain_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Rows as the host's table: ordinary objects, no missing-value guessing."""
+    return pd.DataFrame(rows, dtype=object)

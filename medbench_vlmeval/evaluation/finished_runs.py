@@ -1,0 +1,98 @@
+"""Finding finished runs in output folders, and listing them side by side."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_SUFFIX = "_score.json"
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """The overall numbers of one run, and where its files are."""
+
+    model: str
+    dataset: str
+    summary: Path
+    values: dict[str, float]
+    manifest: dict[str, Any]
+
+
+def finished_runs(outputs: Iterable[Path]) -> list[FinishedRun]:
+    """Runs whose summary and manifest lie below `outputs`, newest first for a model and data set.
+
+    The links that VLMEvalKit puts beside its run folders are not counted twice.
+
+    Raises:
+        ValueError: a summary or manifest that is not JSON; the message names it.
+    """
+    seen: set[Path] = set()
+    runs: list[FinishedRun] = []
+    for root in outputs:
+        for path in sorted(root.rglob(f"*{_SUFFIX}")):
+            real = path.resolve()
+            manifest = real.with_name(real.name[: -len(_SUFFIX)] + "_manifest.json")
+            if real in seen or not manifest.is_file():
+                continue
+            seen.add(real)
+            runs.append(_read(real, manifest))
+    return sorted(runs, key=lambda run: (run.dataset, run.model, str(run.manifest.get("created"))))
+
+
+def _read(summary: Path, manifest: Path) -> FinishedRun:
+    try:
+        values = json.loads(summary.read_text(encoding="utf-8"))
+        facts = json.loads(manifest.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{summary}: not JSON ({error}); evaluate the run again") from error
+    dataset = str(facts.get("data", {}).get("name", "?"))
+    stem = summary.name[: -len(_SUFFIX)]
+    return FinishedRun(stem.removesuffix(f"_{dataset}"), dataset, summary, values, facts)
+
+
+def runs_table(runs: Iterable[FinishedRun]) -> str:
+    """One line a run: official and strict columns with coverage, and the file behind the line."""
+    runs = list(runs)
+    columns = [
+        name
+        for name in ("EA", "CP", "VQ", "EA_strict", "CP_strict", "VQ_strict")
+        if any(name in run.values for run in runs)
+    ]
+    table = Table()
+    table.add_column("data")
+    table.add_column("model", overflow="fold")
+    for name in columns:
+        table.add_column(name.replace("_", " "), justify="right")
+    table.add_column("answered", justify="right")
+    table.add_column("judge")
+    for run in runs:
+        judge = (run.manifest.get("judge") or {}).get("model_requested", "not judged")
+        coverage = f"{run.values.get('n_answered', 0):.0f} / {run.values.get('n_expected', 0):.0f}"
+        row = [_shown(run.values, name) for name in columns]
+        table.add_row(_plain(run.dataset), _plain(run.model), *row, coverage, _plain(str(judge)))
+    stream = io.StringIO()
+    Console(file=stream, width=118, color_system=None, legacy_windows=False).print(table)
+    places = [f"{run.model}: {run.summary.parent}" for run in runs]
+    return stream.getvalue() + "\n".join(places)
+
+
+def _shown(values: dict[str, float], name: str) -> str:
+    value = values.get(name)
+    if value is None:
+        return "–"
+    low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
+    if low is None or high is None:
+        return f"{value:.3f}"
+    return f"{value:.3f} ±{(high - low) / 2:.3f}"
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")

@@ -1,0 +1,67 @@
+"""The columns of MedEBench: what each is called, where it comes from, and which way is better."""
+
+from __future__ import annotations
+
+from ..types import MetricInfo
+
+_TABLE_2 = "MedEBench, Table 2"
+_JUDGE_CODE = "src/eval_metrics/evaluate_gpt4o.py of the released code"
+_SSIM_CODE = "src/eval_metrics/traditional_metrics_eval.py of the released code"
+
+CP = MetricInfo(
+    "CP",
+    "CP ↑",
+    source=f"contextual preservation, {_TABLE_2}: SSIM over the whole frame, ROI black in both images "
+    f"({_SSIM_CODE}); samples without an edited image are left out",
+)
+EA = MetricInfo(
+    "EA",
+    "EA ↑",
+    judged=True,
+    source=f"editing accuracy, {_TABLE_2}: the judge's 0–10 / 10, first reply, published parser "
+    f"({_JUDGE_CODE}); unreadable replies and missing images are left out",
+)
+VQ = MetricInfo("VQ", "VQ ↑", judged=True, source=f"visual quality, {_TABLE_2}: as EA")
+CP_STRICT = MetricInfo(
+    "CP_strict",
+    "CP strict ↑",
+    protocol="strict",
+    source="SSIM averaged over windows wholly outside the ROI, floored at 0; a missing image counts 0",
+)
+EA_STRICT = MetricInfo(
+    "EA_strict",
+    "EA strict ↑",
+    protocol="strict",
+    judged=True,
+    source="the judge's verdict under the strict reader; a missing image counts 0",
+)
+VQ_STRICT = MetricInfo("VQ_strict", "VQ strict ↑", protocol="strict", judged=True, source="as EA_strict")
+CP_JUDGED = MetricInfo(
+    "CP_judged",
+    "CP judged ↑",
+    protocol="extra",
+    judged=True,
+    source=f"contextual preservation as the judge sees it; asked by {_JUDGE_CODE}, not in {_TABLE_2}",
+)
+PSNR_OUTSIDE = MetricInfo(
+    "PSNR_outside",
+    "PSNR outside ROI ↑",
+    unit="dB",
+    bounds=(0.0, 100.0),
+    protocol="extra",
+    source="peak signal-to-noise ratio against the input outside the ROI; identical = 100",
+)
+PSNR_INSIDE = MetricInfo(
+    "PSNR_inside",
+    "PSNR inside ROI",
+    unit="dB",
+    bounds=(0.0, 100.0),
+    protocol="extra",
+    source="against the input inside the ROI: how little was changed there; identical = 100 = no edit",
+)
+
+METRICS = (
+    CP, EA, VQ, CP_STRICT, EA_STRICT, VQ_STRICT, CP_JUDGED, PSNR_OUTSIDE, PSNR_INSIDE,
+)  # fmt: skip
+HEADLINE = (EA, CP, VQ)
+"""In the order of the paper's tables; the project page's gallery prints EA/VQ/CP instead."""

@@ -1,0 +1,54 @@
+"""What a user may choose about an evaluation, from ``--judge-args`` or our own command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from .fan_out import BACKENDS
+
+PREFIX = "medbench_"
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """Choices that concern scoring; those of the judge are in `judging.JudgeSettings`."""
+
+    lost_images: str = "raise"
+    """``raise``, or ``missing`` to count images that are gone as images never made."""
+    scoring_backend: str | None = None
+    scoring_jobs: int | None = None
+    scoring_scheduler: str | None = None
+    estimate: bool = False
+    """Say what judging would cost and judge nothing."""
+    judge_layout: str = "separate"
+    """``separate``: five user messages as published; ``single``: one, for servers that need it."""
+
+    def __post_init__(self) -> None:
+        _check("medbench_lost_images", self.lost_images, ("raise", "missing"))
+        _check("medbench_judge_layout", self.judge_layout, ("separate", "single"))
+        if self.scoring_backend is not None:
+            _check("medbench_scoring_backend", self.scoring_backend, BACKENDS)
+
+    @classmethod
+    def from_host(cls, judge_kwargs: Mapping[str, Any]) -> tuple[EvaluationOptions, dict[str, Any]]:
+        """Our options out of the host's judge arguments, and the arguments that are left.
+
+        Options are given as ``--judge-args '{"medbench_scoring_jobs": 4}'``.
+
+        Raises:
+            ValueError: a value that is not one of the choices.
+        """
+        rest = dict(judge_kwargs)
+        chosen = {
+            option.name: rest.pop(PREFIX + option.name)
+            for option in fields(cls)
+            if PREFIX + option.name in rest
+        }
+        return replace(cls(), **chosen), rest
+
+
+def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"expected one of {', '.join(choices)} for {name}, got {value!r}")

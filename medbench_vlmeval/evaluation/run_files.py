@@ -1,0 +1,142 @@
+"""The files a run leaves beside its predictions, and the manifest that says where numbers come from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..files import sha256_file, write_json_atomic, write_jsonl_atomic, write_text_atomic
+from ..types import MetricInfo, Summary
+
+MANIFEST_SCHEMA = 1
+_LIBRARIES = (
+    "numpy", "pandas", "pillow", "scikit-image", "opencv-python", "numba", "openai", "torch",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Paths of a run's files, all beside the prediction file, which is never written to."""
+
+    predictions: Path
+
+    def beside(self, suffix: str) -> Path:
+        """``<stem of the predictions><suffix>``; the stem may itself hold dots."""
+        return self.predictions.with_name(self.predictions.stem + suffix)
+
+    @property
+    def scores(self) -> Path:
+        """One JSON line a sample."""
+        return self.beside("_scores.jsonl")
+
+    @property
+    def judge_replies(self) -> Path:
+        """One JSON line a judge reply."""
+        return self.beside("_judge.jsonl")
+
+    @property
+    def summary(self) -> Path:
+        """The flat numbers handed to the host."""
+        return self.beside("_score.json")
+
+    @property
+    def groups(self) -> Path:
+        """Every metric of every group with interval and coverage."""
+        return self.beside("_acc.csv")
+
+    @property
+    def manifest(self) -> Path:
+        """Data, code, judge and settings behind the numbers."""
+        return self.beside("_manifest.json")
+
+    def write_scores(self, rows: Iterable[Mapping[str, Any]]) -> Path:
+        return write_jsonl_atomic(self.scores, rows)
+
+    def write_summary(self, flat: Mapping[str, float | int]) -> Path:
+        return write_json_atomic(self.summary, flat)
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> Path:
+        return write_json_atomic(self.manifest, manifest)
+
+    def write_groups(self, summaries: Sequence[Summary], metrics: Sequence[MetricInfo]) -> Path:
+        """Write the table of groups, one line a metric and group."""
+        protocol_of = {metric.name: metric.protocol for metric in metrics}
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(_GROUP_COLUMNS)
+        for summary in summaries:
+            writer.writerow(_group_row(summary, protocol_of.get(summary.metric, "")))
+        return write_text_atomic(self.groups, stream.getvalue())
+
+
+_GROUP_COLUMNS = (
+    "group_by", "group", "metric", "protocol", "value", "low", "high",
+    "n_expected", "n_answered", "n_scored", "floor", "ceiling",
+)  # fmt: skip
+
+
+def _group_row(summary: Summary, protocol: str) -> list[Any]:
+    numbers = (summary.value, summary.low, summary.high)
+    bounds = (summary.floor, summary.ceiling)
+    return [
+        summary.group_by,
+        summary.group,
+        summary.metric,
+        protocol,
+        *("" if number is None else repr(number) for number in numbers),
+        summary.n_expected,
+        summary.n_answered,
+        summary.n_scored,
+        *("" if number is None else repr(number) for number in bounds),
+    ]
+
+
+def flat_summary(summaries: Iterable[Summary], metrics: Sequence[MetricInfo]) -> dict[str, float | int]:
+    """The numbers for the host: plain Python floats and ints by name, nothing where there is no value.
+
+    ``CP`` is the overall value, ``CP_low``/``CP_high`` its interval, ``CP_n`` the samples in it,
+    ``CP|Teeth`` the value of a group. Every number is a ``float`` or ``int`` of Python, because the
+    host cannot store numpy's.
+    """
+    known = {metric.name for metric in metrics}
+    flat: dict[str, float | int] = {}
+    for summary in summaries:
+        if summary.metric not in known or summary.value is None:
+            continue
+        if summary.group_by != "overall":
+            flat[f"{summary.metric}|{summary.group_by}={summary.group}"] = float(summary.value)
+            continue
+        flat[summary.metric] = float(summary.value)
+        if summary.low is not None and summary.high is not None:
+            flat[f"{summary.metric}_low"] = float(summary.low)
+            flat[f"{summary.metric}_high"] = float(summary.high)
+        flat[f"{summary.metric}_n"] = int(summary.n_scored)
+    return flat
+
+
+def base_manifest(predictions: Path) -> dict[str, Any]:
+    """What every manifest holds: when, which code, which libraries, which prediction file."""
+    return {
+        "schema": MANIFEST_SCHEMA,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "medbench_vlmeval": __version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "libraries": {name: version for name in _LIBRARIES if (version := _installed(name))},
+        "predictions": {"file": predictions.name, "sha256": sha256_file(predictions)},
+    }
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
