@@ -57,7 +57,9 @@ def data() -> None:
 @click.option("--hub", is_flag=True, help="Download from the Hugging Face Hub.")
 @click.option("--revision", default=None, help="Commit of the Hub data set; recorded either way.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Name a column.")
-@click.option("--name", default=None, help="Name to prepare the data under.  [default: by benchmark]")
+@click.option(
+    "--name", default=None, help="Name to prepare the data under.  [default: by benchmark]"
+)
 def data_prepare(
     benchmark: str,
     source: Path | None,
@@ -87,7 +89,10 @@ def data_prepare(
 
 
 def _is_official_layout(source: Path) -> bool:
-    return any((source / part).is_file() for part in ("editing/editing_metadata.json", "editing_metadata.json"))
+    return any(
+        (source / part).is_file()
+        for part in ("editing/editing_metadata.json", "editing_metadata.json")
+    )
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
@@ -136,10 +141,12 @@ def data_verify(name: str) -> None:
 @click.option("--scoring-backend", default=None, help="serial, loky, threading, dask or ray.")
 @click.option("--scoring-jobs", type=int, default=None, help="Workers.  [default: one a core]")
 @click.option("--scoring-scheduler", default=None, help="Address of a Dask scheduler.")
-def score(dataset: str, folders: tuple[Path, ...], names: tuple[str, ...], out: Path, **given: Any) -> None:
+def score(
+    dataset: str, folders: tuple[Path, ...], names: tuple[str, ...], out: Path, **given: Any
+) -> None:
     """Score edited images that were made elsewhere; no model and no host needed.
 
-    Several folders are scored sample by sample, so each input image is decoded once for all of them.
+    Several folders are scored sample by sample: each input image is decoded once for all.
     """
     from .data import load_medebench
     from .evaluation.medebench import evaluate_medebench
@@ -150,7 +157,9 @@ def score(dataset: str, folders: tuple[Path, ...], names: tuple[str, ...], out: 
     from .naming import safe_name
 
     if len(folders) != len(names):
-        raise click.UsageError(f"expected one --name per --images, got {len(names)} and {len(folders)}")
+        raise click.UsageError(
+            f"expected one --name per --images, got {len(names)} and {len(folders)}"
+        )
     prepared = load_medebench(dataset)
     found = [
         predictions_from_folder(folder, prepared, model=name, output=out / safe_name(name))
@@ -197,7 +206,7 @@ def results(outputs: tuple[Path, ...], as_json: bool) -> None:
     runs = finished_runs(outputs)
     if not runs:
         raise click.ClickException(
-            f"no finished run below {', '.join(map(str, outputs))}; expected files *_score.json there"
+            f"no finished run below {', '.join(map(str, outputs))}; expected *_score.json there"
         )
     if as_json:
         import json
@@ -210,14 +219,16 @@ def results(outputs: tuple[Path, ...], as_json: bool) -> None:
 @main.command()
 @click.argument("predictions", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def repair(predictions: Path) -> None:
-    """Mark predictions whose edited image is lost, so that the host's --reuse makes just them again."""
+    """Mark predictions whose edited image is lost, so that --reuse makes just them again."""
     from .repair import mark_lost_edits
 
     done = mark_lost_edits(predictions)
     if done.backup is None:
         click.echo(f"{predictions.name}: no edited image is lost, nothing changed")
         return
-    click.echo(f"{predictions.name}: {len(done.lost)} rows marked as failed: {', '.join(done.lost[:20])}")
+    click.echo(
+        f"{predictions.name}: {len(done.lost)} rows marked as failed: {', '.join(done.lost[:20])}"
+    )
     click.echo(f"the file as it was: {done.backup}")
     click.echo("now run the host again with --reuse --mode all")
 

@@ -88,7 +88,7 @@ class EditReply:
 
 @dataclass(frozen=True)
 class EditedImage:
-    """The edited image of one sample beside its predictions; `path` is None unless status is answer."""
+    """One sample's edited image beside the predictions; `path` is None unless status is answer."""
 
     status: Status
     path: Path | None = None
@@ -120,11 +120,13 @@ class EditStore:
 
     @classmethod
     def default(cls) -> EditStore:
-        """The store of this user: ``$MEDBENCH_VLMEVAL_STORE``, else ``<LMUData>/medbench/edits``."""
+        """This user's store: ``$MEDBENCH_VLMEVAL_STORE``, else ``<LMUData>/medbench/edits``."""
         from .data import lmu_root
 
         configured = os.environ.get(STORE_VARIABLE)
-        return cls(Path(configured).expanduser() if configured else lmu_root() / "medbench" / "edits")
+        return cls(
+            Path(configured).expanduser() if configured else lmu_root() / "medbench" / "edits"
+        )
 
     def path(self, image: StoredImage) -> Path:
         return self.root / image.sha256[:2] / image.file_name
@@ -179,7 +181,9 @@ def edit_key(
         "images": [sha256_bytes(data) for data in images],
         "seed": seed,
     }
-    return sha256_bytes(json.dumps(identity, sort_keys=True, default=str).encode("utf-8", "replace"))
+    return sha256_bytes(
+        json.dumps(identity, sort_keys=True, default=str).encode("utf-8", "replace")
+    )
 
 
 def edited_image_line(
@@ -187,7 +191,7 @@ def edited_image_line(
 ) -> str:
     """The one JSON line by which a model hands over a stored image.
 
-    It starts with ``{`` and holds neither line break nor URL, so it survives xlsx, tsv and json cells.
+    It starts with ``{`` and holds neither line break nor URL, so it survives cells of every format.
     """
     fields: dict[str, Any] = {"format": image.format, "sha256": image.sha256, "size": list(size_wh)}
     if seed is not None:
@@ -272,7 +276,16 @@ def _read_data_uri(text: str) -> EditReply:
 def _looks_like_path(text: str) -> bool:
     if len(text) > _LONGEST_PATH or "\n" in text or "\x00" in text or "://" in text:
         return False
-    return Path(text).suffix.lower() in {".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff", ".bmp"}
+    return Path(text).suffix.lower() in {
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".webp",
+        ".gif",
+        ".tif",
+        ".tiff",
+        ".bmp",
+    }
 
 
 def _excerpt(text: str) -> str:
@@ -288,7 +301,9 @@ def allowed_roots(predictions: Path) -> tuple[Path, ...]:
     """
     configured = [part for part in os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep) if part]
     bagel = os.environ.get("BAGEL_OUT_IMG_DIR", "output_image")
-    return tuple(Path(part).expanduser().resolve() for part in (str(predictions.parent), *configured, bagel))
+    return tuple(
+        Path(part).expanduser().resolve() for part in (str(predictions.parent), *configured, bagel)
+    )
 
 
 def resolve_inside(text: str, roots: Iterable[Path]) -> Path:
@@ -305,7 +320,9 @@ def resolve_inside(text: str, roots: Iterable[Path]) -> Path:
     path = Path(text).expanduser()
     if ".." in path.parts:
         raise PermissionError(f"expected a path without '..', got {text!r}")
-    candidates = [path] if path.is_absolute() else [*(root / path for root in roots), Path.cwd() / path]
+    candidates = (
+        [path] if path.is_absolute() else [*(root / path for root in roots), Path.cwd() / path]
+    )
     existing = [candidate.resolve() for candidate in candidates if candidate.is_file()]
     for real in existing:
         if any(real.is_relative_to(root) for root in roots):
@@ -359,8 +376,12 @@ class EditCollector:
                 if source != here:
                     _link_or_copy(source, here)
                 return EditedImage(Status.ANSWER, here, image.sha256, flags=reply.flags)
-        note = f"image {image.sha256[:12]}… is neither beside the predictions nor in {self.store.root}"
-        return EditedImage(Status.MISSING, sha256=image.sha256, note=note, flags=reply.flags, lost=True)
+        note = (
+            f"image {image.sha256[:12]}… is neither beside the predictions nor in {self.store.root}"
+        )
+        return EditedImage(
+            Status.MISSING, sha256=image.sha256, note=note, flags=reply.flags, lost=True
+        )
 
     def _sibling_files(self, image: StoredImage) -> list[Path]:
         # `--reuse` copies the prediction file into a new run folder, but no folders.

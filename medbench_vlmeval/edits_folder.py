@@ -19,7 +19,7 @@ class FoundEdit:
 
     path: Path
     flags: frozenset[str] = frozenset()
-    """``lossy`` for JPEG and WebP, ``also_lossy_copy`` when such a file lies beside the one used."""
+    """``lossy`` for JPEG and WebP; ``also_lossy_copy`` when one lies beside the file used."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def index_edits_folder(folder: Path, *, replica: int = 0) -> FolderIndex:
     """Which image of `folder` belongs to which sample.
 
     The official name is ``{id}_{k}.png``, and ``k = 0`` is scored. ``{id}.png`` and leading zeros
-    are accepted. Of one picture in several formats the lossless one is used and the fact is flagged;
-    two different lossless candidates are refused for that sample.
+    are accepted. Of one picture in several formats the lossless one is used and the fact is
+    flagged; two different lossless candidates are refused for that sample.
 
     Raises:
         NotADirectoryError: `folder` is not a folder.

@@ -1,4 +1,4 @@
-"""Reading and writing the small text files of a run: atomic or append-only, numpy-safe, never half a file."""
+"""Reading and writing the text files of a run: atomic or append-only, never half a file."""
 
 from __future__ import annotations
 
@@ -43,18 +43,16 @@ def to_plain(value: Any) -> Any:
     """
     if isinstance(value, Enum):
         return value.value
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, np.ndarray):
-        return to_plain(value.tolist())
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return to_plain(value.tolist())
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+    return _plain_container(value)
+
+
+def _plain_container(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return to_plain(asdict(value))
     if isinstance(value, Mapping):
@@ -68,11 +66,15 @@ def to_plain(value: Any) -> Any:
 
 def json_line(record: Any) -> str:
     """`record` as one line of JSON, without the line break. Lone surrogates survive as escapes."""
-    text = json.dumps(to_plain(record), ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+    text = json.dumps(
+        to_plain(record), ensure_ascii=False, allow_nan=False, separators=(", ", ": ")
+    )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(to_plain(record), ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
+        return json.dumps(
+            to_plain(record), ensure_ascii=True, allow_nan=False, separators=(", ", ": ")
+        )
     return text
 
 
@@ -80,14 +82,16 @@ def write_bytes_atomic(path: Path | str, data: bytes) -> Path:
     """Write `data` so that a reader sees the old file or the new one, never a part."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".part", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{path.name[:80]}.", suffix=".part", dir=path.parent
+    )
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         _give_default_mode(temporary)
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -120,7 +124,7 @@ def write_jsonl_atomic(path: Path | str, records: Iterable[Any]) -> Path:
 def append_jsonl(path: Path | str, record: Any) -> None:
     """Append one JSON line in a single write, so that several processes may share the file.
 
-    A line that a killed process left unfinished is closed first, so that it cannot swallow this one.
+    A line that a killed process left unfinished is closed first, so it cannot swallow this one.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +160,12 @@ def read_jsonl(path: Path | str) -> tuple[list[dict[str, Any]], list[str]]:
             records.append(json.loads(line))
         except json.JSONDecodeError as error:
             if number == numbered[-1][0] and lines[-1] == line:
-                warnings.append(f"{path}: last line incomplete (line {number}), dropped; the writer was probably killed")
+                warnings.append(
+                    f"{path}: last line incomplete (line {number}), dropped; "
+                    "the writer was probably killed"
+                )
                 continue
-            raise ValueError(f"{path}: line {number} is not JSON ({error}); repair or remove that line") from error
+            raise ValueError(
+                f"{path}: line {number} is not JSON ({error}); repair or remove that line"
+            ) from error
     return records, warnings

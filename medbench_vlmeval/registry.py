@@ -1,8 +1,8 @@
 """The two decorators by which datasets and editors make themselves known.
 
-A new benchmark is one file in `datasets/`, a new editing model one file in `models/`: both are found
-by their place, and registered by their decorator. Packages of other people do the same in modules
-named by an entry point of the group ``medbench_vlmeval.plugins``.
+A new benchmark is one file in `datasets/`, a new editing model one file in `models/`: both are
+found by their place, and registered by their decorator. Packages of other people do the same in
+modules named by an entry point of the group ``medbench_vlmeval.plugins``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DATASETS: list[type] = []
 
 @dataclass(frozen=True)
 class EditorEntry:
-    """One name of VLMEvalKit's model zoo: the class behind it and the arguments it is built with."""
+    """One name of VLMEvalKit's model zoo: the class behind it and its arguments."""
 
     name: str
     editor: type
@@ -40,14 +40,21 @@ def register_dataset(dataset: Class) -> Class:
     for name in dataset.supported_datasets():
         other = claimed.get(name)
         if other is not None and _identity(other) != _identity(dataset):
-            raise ValueError(f"expected a new dataset name, got {name!r}, which {other.__qualname__} already serves")
+            raise ValueError(
+                f"expected a new dataset name, got {name!r}, "
+                f"which {other.__qualname__} already serves"
+            )
     DATASETS[:] = [other for other in DATASETS if _identity(other) != _identity(dataset)]
     DATASETS.append(dataset)
     return dataset
 
 
 def register_editor(name: str, **arguments: Any) -> Callable[[Class], Class]:
-    """Class decorator: adds `name` to VLMEvalKit's model zoo, built with `arguments`. May be stacked.
+    """Class decorator: adds `name` to VLMEvalKit's model zoo; may be stacked.
+
+    Args:
+        name: what ``--model`` takes.
+        arguments: what the class is built with.
 
     Raises:
         ValueError: another class has already claimed the name.
@@ -56,7 +63,10 @@ def register_editor(name: str, **arguments: Any) -> Callable[[Class], Class]:
     def add(editor: Class) -> Class:
         other = EDITORS.get(name)
         if other is not None and _identity(other.editor) != _identity(editor):
-            raise ValueError(f"expected a new editor name, got {name!r}, which {other.editor.__qualname__} already serves")
+            raise ValueError(
+                f"expected a new editor name, got {name!r}, "
+                f"which {other.editor.__qualname__} already serves"
+            )
         EDITORS[name] = EditorEntry(name, editor, dict(arguments))
         return editor
 
@@ -64,5 +74,5 @@ def register_editor(name: str, **arguments: Any) -> Callable[[Class], Class]:
 
 
 def _identity(cls: type) -> tuple[str, str]:
-    # A module that is imported again (tests purge and re-import the host) defines the same class anew.
+    # A module imported again (tests purge and re-import the host) defines the same class anew.
     return cls.__module__, cls.__qualname__

@@ -1,4 +1,4 @@
-"""Making lost edits again: mark exactly those predictions as failed so that ``--reuse`` redoes them."""
+"""Making lost edits again: mark just those predictions as failed, and ``--reuse`` redoes them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def mark_lost_edits(predictions: Path, store: EditStore | None = None) -> Repair
     """
     collector = EditCollector(predictions, store or EditStore.default())
     table = read_predictions(predictions)
-    lost = {str(row["index"]) for row in table.rows if collector.collect(row.get("prediction")).lost}
+    lost = {
+        str(row["index"]) for row in table.rows if collector.collect(row.get("prediction")).lost
+    }
     if not lost:
         return Repair((), None)
     rows = [

@@ -1,4 +1,4 @@
-"""Means with intervals: cluster bootstrap over samples, and the summary of one metric over one group."""
+"""Means with intervals: cluster bootstrap over samples, and a metric's summary over a group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and the ends of its interval; `low` and `high` are None when it cannot be estimated."""
+    """A mean and its interval; `low` and `high` are None when it cannot be estimated."""
 
     value: float
     low: float | None
@@ -50,8 +50,8 @@ def mean_interval(
         ValueError: no values, values that are not finite, or labels of another length.
 
     Notes:
-        The mean of a resample is a ratio of sums, so clusters of different size keep their weight. A
-        resample is drawn as counts per cluster (`numpy.bincount`), which needs no copy of the data.
+        The mean of a resample is a ratio of sums, so clusters of different size keep their weight.
+        A resample is drawn as counts per cluster (`numpy.bincount`): no copy of the data.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size == 0:

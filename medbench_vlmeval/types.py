@@ -83,7 +83,7 @@ class Score:
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """How a metric is called, read and compared. Reports take direction and labels from here only."""
+    """How a metric is called, read and compared; reports take direction and label from here."""
 
     name: str
     """Key in result files, e.g. ``CP`` or ``CP_strict``."""
@@ -93,7 +93,7 @@ class MetricInfo:
     """Empty for plain fractions."""
     higher_is_better: bool = True
     bounds: tuple[float, float] = (0.0, 1.0)
-    """Smallest and largest value possible; the worse end is what a missing answer gets in a strict column."""
+    """Smallest and largest value; a missing answer gets the worse end in a strict column."""
     protocol: Protocol = "official"
     judged: bool = False
     """Needs a judge; blank without one."""
@@ -113,9 +113,9 @@ class MetricInfo:
 class Summary:
     """The mean of one metric over a group of samples, with its interval and its coverage.
 
-    `low` and `high` are the ends of the 95 % interval (cluster bootstrap), `None` when fewer than two
-    clusters were scored. `floor` and `ceiling` are the mean if every sample that *we* could not score
-    had got the worst or the best value; they equal `value` when nothing is missing.
+    `low` and `high` are the ends of the 95 % interval (cluster bootstrap), `None` when fewer than
+    two clusters were scored. `floor` and `ceiling` are the mean if every sample that *we* could not
+    score had got the worst or the best value; they equal `value` when nothing is missing.
     """
 
     metric: str
@@ -136,7 +136,7 @@ class Summary:
 
 
 class Box(NamedTuple):
-    """A box in pixels, origin top-left: ``(x1, y1)`` is the upper left corner, ``(x2, y2)`` the lower right."""
+    """A box in pixels, origin top-left: upper left corner, then lower right."""
 
     x1: float
     y1: float

@@ -87,7 +87,9 @@ def _own_environment(place: Path) -> Path:
         return python
     free = shutil.disk_usage(place.parent).free / 2**30
     if free < _NEEDED_GIB:
-        raise Stopped(f"{free:.1f} GiB free at {place.parent}, {_NEEDED_GIB} needed; use --venv DIR.")
+        raise Stopped(
+            f"{free:.1f} GiB free at {place.parent}, {_NEEDED_GIB} needed; use --venv DIR."
+        )
     step(f"environment: making {place}")
     try:
         venv.create(place, with_pip=True, clear=place.exists())

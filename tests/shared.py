@@ -16,7 +16,7 @@ ROOT = Path(os.environ.get("MEDBENCH_SHARED", Path(__file__).resolve().parents[2
 
 
 def shared_path(relative: str) -> Path:
-    """Path of a file or folder of the shared inputs; skips the running test when it is not there."""
+    """Path of a file or folder of the shared inputs; skips the running test when absent."""
     path = ROOT / relative
     if not path.exists():
         if os.environ.get("CI"):

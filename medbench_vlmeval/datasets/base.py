@@ -1,7 +1,7 @@
 """What our dataset classes share: VLMEvalKit's contract, kept in one place.
 
-A benchmark is one file beside this one; it says where its rows come from, how a prompt is built, and
-how predictions become numbers.
+A benchmark is one file beside this one; it says where its rows come from, how a prompt is built,
+and how predictions become numbers.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class MedBenchDataset(ImageBaseDataset):
     def prediction_file(self, eval_file: str | os.PathLike[str]) -> Path:
         """The file the host means by `eval_file`.
 
-        With ``--config`` upstream looks for a file named after the config's key but writes one named
-        after the dataset; where only the latter exists, it is meant.
+        With ``--config`` upstream looks for a file named after the config's key but writes one
+        named after the dataset; where only the latter exists, it is meant.
 
         Raises:
             FileNotFoundError: neither is there.

@@ -1,4 +1,4 @@
-"""Running one function over many chunks of work: in this process, over processes, or on a cluster."""
+"""One function over many chunks of work: in this process, over processes, or on a cluster."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def map_chunks(
     """``function`` over chunks of ``items``, results in order.
 
     Args:
-        function: importable by name (workers may be other machines); returns one outcome an item and
-            turns the failure of an item into an outcome.
+        function: importable by name (workers may be other machines); returns one outcome an item
+            and turns the failure of an item into an outcome.
         items: small and picklable: paths, not arrays.
         progress: label of the progress bar.
         backend: one of `BACKENDS`; by default ``loky`` for 64 items and more on several cores, else
@@ -86,9 +86,7 @@ def _register_ray() -> None:
     try:
         from ray.util.joblib import register_ray
     except ImportError as error:
-        raise ImportError(
-            'the ray backend needs Ray: pip install "ray[default]"'
-        ) from error
+        raise ImportError('the ray backend needs Ray: pip install "ray[default]"') from error
     register_ray()
 
 

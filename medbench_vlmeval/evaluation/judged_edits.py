@@ -1,61 +1,123 @@
-"""From a judge's verdict on an edit to MedEBench's judged columns."""
+"""Judging edited images, and turning a judge's verdicts into MedEBench's judged columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..data import MedEBenchSample
-from ..judging import Verdict
+from ..judging import Judge, JudgeCall, JudgeStopped, Verdict
+from ..judging.medebench import medebench_call
 from ..official.medebench import judge_scores
 from ..types import Score, Status
+from .edited_rows import EditedSample
+from .options import EvaluationOptions
+from .run_files import RunFiles
+
+logger = logging.getLogger(__name__)
 
 ACCURACY, CONTEXT, QUALITY = "Editing Accuracy", "Contextual Preservation", "Visual Quality"
+COLUMNS = ("EA", "VQ", "EA_strict", "VQ_strict", "CP_judged")
+NO_JUDGE = (
+    "EA and VQ were not judged: no judge is configured "
+    "(set OPENAI_API_KEY, or give --judge and --judge-base-url)"
+)
+
 _TOP = 10.0
-_COLUMNS = {"EA": ACCURACY, "VQ": QUALITY}
+_ASKED = {"EA": ACCURACY, "VQ": QUALITY}
 
 
 @dataclass(frozen=True)
-class JudgedEdit:
-    """An edited image and the sample a judge compares it with."""
+class Judgement:
+    """Rows with their judged columns, a note for the reader, and why the judge stopped if it did."""
 
-    sample: MedEBenchSample
-    path: Path | None
-
-    @property
-    def can_be_judged(self) -> bool:
-        """Input, reference and description are all there."""
-        sample = self.sample
-        return None not in (sample.previous, sample.reference) and bool(sample.description.strip())
+    rows: list[EditedSample]
+    note: str = ""
+    stopped: JudgeStopped | None = None
 
 
-def unjudged_scores() -> dict[str, Score]:
-    """The judged columns of a run without a judge: blank."""
-    blank = Score.unscored(Status.MISSING, "not judged")
-    return dict.fromkeys(("EA", "VQ", "EA_strict", "VQ_strict", "CP_judged"), blank)
+def judge_rows(
+    rows: Sequence[EditedSample], files: RunFiles, judge: Judge | None, options: EvaluationOptions
+) -> Judgement:
+    """Judge every edited image that can be judged; without a judge the columns stay blank."""
+    if judge is None:
+        logger.info("%s", NO_JUDGE)
+        return Judgement(_all_with(rows, _blank()), NO_JUDGE)
+    calls = [_call(row, options) for row in rows if _can_be_judged(row.sample) and row.is_readable]
+    estimate = judge.estimate(calls)
+    logger.info("judge: %s", estimate)
+    if options.estimate:
+        return Judgement(
+            _all_with(rows, _blank()), f"EA and VQ were not judged, only estimated: {estimate}"
+        )
+    verdicts, stopped = _verdicts(judge, calls, files)
+    return Judgement([_judged(row, verdicts.get(str(row.sample.id))) for row in rows], "", stopped)
 
 
-def judged_scores(edit: JudgedEdit, verdict: Verdict | None) -> dict[str, Score]:
-    """Official, strict and extra columns of one judged edit, each in [0, 1].
+def _blank() -> Score:
+    return Score.unscored(Status.MISSING, "not judged")
+
+
+def _all_with(rows: Sequence[EditedSample], score: Score) -> list[EditedSample]:
+    return [row.with_scores(dict.fromkeys(COLUMNS, score)) for row in rows]
+
+
+def _can_be_judged(sample: MedEBenchSample) -> bool:
+    return None not in (sample.previous, sample.reference) and bool(sample.description.strip())
+
+
+def _call(row: EditedSample, options: EvaluationOptions) -> JudgeCall:
+    sample = row.sample
+    if sample.previous is None or sample.reference is None or row.edited.path is None:
+        raise TypeError(f"expected a sample with all its images, got {sample.id}")
+    return medebench_call(
+        str(sample.id),
+        sample.description,
+        sample.previous,
+        sample.reference,
+        row.edited.path,
+        {"organ": sample.organ, "task": sample.task},
+        layout=options.judge_layout,
+    )
+
+
+def _verdicts(
+    judge: Judge, calls: Sequence[JudgeCall], files: RunFiles
+) -> tuple[Mapping[str, Verdict], JudgeStopped | None]:
+    try:
+        verdicts = judge.run(calls, log_path=files.judge_replies, progress="Judging edits")
+    except JudgeStopped as error:
+        return error.verdicts, error
+    if calls and all(verdict.status is Status.API_FAIL for verdict in verdicts.values()):
+        reason = f"the judge answered none of {len(calls)} calls; see {files.judge_replies.name}"
+        return verdicts, JudgeStopped(reason, verdicts)
+    return verdicts, None
+
+
+def _judged(row: EditedSample, verdict: Verdict | None) -> EditedSample:
+    if not _can_be_judged(row.sample):
+        failed = Score.unscored(Status.DATA_ERROR, "input, reference or description missing")
+        return row.with_scores(dict.fromkeys(COLUMNS, failed))
+    if not row.is_readable:
+        return row.with_scores(dict.fromkeys(COLUMNS, row.absence))
+    return replace(row.with_scores(judged_scores(verdict)), verdict=verdict)
+
+
+def judged_scores(verdict: Verdict | None) -> dict[str, Score]:
+    """Official, strict and extra columns of one judged edit, each in [0, 1], higher is better.
 
     Official: the first reply under the published parser, whose -1 means "no value". Strict: the
     strict reading, which may come from a second, stricter question. A judge that failed leaves the
     sample unscored; it never becomes a number.
     """
-    if not edit.can_be_judged:
-        failed = Score.unscored(Status.DATA_ERROR, "reference, input or description missing")
-        return dict.fromkeys(("EA", "VQ", "EA_strict", "VQ_strict", "CP_judged"), failed)
     if verdict is None:
-        failed = Score.unscored(Status.API_FAIL, "the judge stopped before this sample")
-        return dict.fromkeys(("EA", "VQ", "EA_strict", "VQ_strict", "CP_judged"), failed)
+        stopped = Score.unscored(Status.API_FAIL, "the judge stopped before this sample")
+        return dict.fromkeys(COLUMNS, stopped)
     published = judge_scores(verdict.first_reply)
-    scores = {
-        column: _official(published[name], verdict) for column, name in _COLUMNS.items()
-    }
-    for column, name in _COLUMNS.items():
-        scores[f"{column}_strict"] = _strict(verdict, name)
-    scores["CP_judged"] = _strict(verdict, CONTEXT)
-    return scores
+    scores = {column: _official(published[name], verdict) for column, name in _ASKED.items()}
+    scores |= {f"{column}_strict": _strict(verdict, name) for column, name in _ASKED.items()}
+    return scores | {"CP_judged": _strict(verdict, CONTEXT)}
 
 
 def _official(value: float, verdict: Verdict) -> Score:

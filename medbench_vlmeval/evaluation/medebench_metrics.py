@@ -11,8 +11,8 @@ _SSIM_CODE = "src/eval_metrics/traditional_metrics_eval.py of the released code"
 CP = MetricInfo(
     "CP",
     "CP ↑",
-    source=f"contextual preservation, {_TABLE_2}: SSIM over the whole frame, ROI black in both images "
-    f"({_SSIM_CODE}); samples without an edited image are left out",
+    source=f"contextual preservation, {_TABLE_2}: SSIM over the whole frame, ROI black in both "
+    f"images ({_SSIM_CODE}); samples without an edited image are left out",
 )
 EA = MetricInfo(
     "EA",
@@ -26,7 +26,8 @@ CP_STRICT = MetricInfo(
     "CP_strict",
     "CP strict ↑",
     protocol="strict",
-    source="SSIM averaged over windows wholly outside the ROI, floored at 0; a missing image counts 0",
+    source="SSIM averaged over windows wholly outside the ROI, floored at 0; "
+    "a missing image counts 0",
 )
 EA_STRICT = MetricInfo(
     "EA_strict",
@@ -35,13 +36,16 @@ EA_STRICT = MetricInfo(
     judged=True,
     source="the judge's verdict under the strict reader; a missing image counts 0",
 )
-VQ_STRICT = MetricInfo("VQ_strict", "VQ strict ↑", protocol="strict", judged=True, source="as EA_strict")
+VQ_STRICT = MetricInfo(
+    "VQ_strict", "VQ strict ↑", protocol="strict", judged=True, source="as EA_strict"
+)
 CP_JUDGED = MetricInfo(
     "CP_judged",
     "CP judged ↑",
     protocol="extra",
     judged=True,
-    source=f"contextual preservation as the judge sees it; asked by {_JUDGE_CODE}, not in {_TABLE_2}",
+    source="contextual preservation as the judge sees it; "
+    f"asked by {_JUDGE_CODE}, not in {_TABLE_2}",
 )
 PSNR_OUTSIDE = MetricInfo(
     "PSNR_outside",
@@ -57,7 +61,8 @@ PSNR_INSIDE = MetricInfo(
     unit="dB",
     bounds=(0.0, 100.0),
     protocol="extra",
-    source="against the input inside the ROI: how little was changed there; identical = 100 = no edit",
+    source="against the input inside the ROI: how little was changed there; "
+    "identical = 100 = no edit",
 )
 
 METRICS = (

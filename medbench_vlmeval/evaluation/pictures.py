@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..data import MedEBenchData
-from ..edits_folder import FolderIndex, FoundEdit, index_edits_folder
 from ..editing import EditCollector, EditStore, StoredImage, edited_image_line, no_image_line
+from ..edits_folder import FolderIndex, FoundEdit, index_edits_folder
 from ..files import write_jsonl_atomic
 from ..images import ImageUnreadable, read_rgb
 from ..naming import file_stem
@@ -40,7 +40,9 @@ class PicturesFound:
         if lossy:
             lines.append(f"lossy files, flagged: {_listed(lossy)}")
         if self.index.ignored:
-            lines.append(f"names that mean no sample, ignored: {', '.join(self.index.ignored[:10])}")
+            lines.append(
+                f"names that mean no sample, ignored: {', '.join(self.index.ignored[:10])}"
+            )
         return lines
 
 

@@ -9,8 +9,12 @@ from .tables import summary_table
 
 def shown_result(result: MedEBenchResult, title: str) -> str:
     """The overall table, the organs, and where the files are, as text for a log."""
-    parts = [summary_table(result.summaries, METRICS, title=f"{title}: {result.files.predictions.stem}")]
-    shown = [metric for metric in METRICS if metric.protocol != "extra" and metric.name in result.flat]
+    parts = [
+        summary_table(result.summaries, METRICS, title=f"{title}: {result.files.predictions.stem}")
+    ]
+    shown = [
+        metric for metric in METRICS if metric.protocol != "extra" and metric.name in result.flat
+    ]
     parts.append(summary_table(result.summaries, shown, title="By organ", group_by="organ"))
     if result.judge_note:
         parts.append(result.judge_note)

@@ -1,4 +1,4 @@
-"""The files a run leaves beside its predictions, and the manifest that says where numbers come from."""
+"""The files of a run beside its predictions, and the manifest that says where numbers come from."""
 
 from __future__ import annotations
 
@@ -99,8 +99,10 @@ def _group_row(summary: Summary, protocol: str) -> list[Any]:
     ]
 
 
-def flat_summary(summaries: Iterable[Summary], metrics: Sequence[MetricInfo]) -> dict[str, float | int]:
-    """The numbers for the host: plain Python floats and ints by name, nothing where there is no value.
+def flat_summary(
+    summaries: Iterable[Summary], metrics: Sequence[MetricInfo]
+) -> dict[str, float | int]:
+    """The numbers for the host, plain and by name; nothing where there is no value.
 
     ``CP`` is the overall value, ``CP_low``/``CP_high`` its interval, ``CP_n`` the samples in it,
     ``CP|Teeth`` the value of a group. Every number is a ``float`` or ``int`` of Python, because the

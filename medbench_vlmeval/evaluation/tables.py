@@ -14,9 +14,13 @@ _WIDTH = 118
 
 
 def summary_table(
-    summaries: Sequence[Summary], metrics: Sequence[MetricInfo], *, title: str, group_by: str = "overall"
+    summaries: Sequence[Summary],
+    metrics: Sequence[MetricInfo],
+    *,
+    title: str,
+    group_by: str = "overall",
 ) -> str:
-    """A table with one line per metric (or per group), with interval and coverage, as plain text."""
+    """A table as plain text, one line per metric (or per group), with interval and coverage."""
     chosen = [summary for summary in summaries if summary.group_by == group_by]
     if group_by == "overall":
         return _rendered(_by_metric(chosen, metrics, title))
@@ -66,7 +70,11 @@ def _by_group(
             for summary, metric in zip(row, metrics, strict=True)
         ]
         table.add_row(
-            _plain(group), *values, str(first.n_expected), str(first.n_answered), str(first.n_scored)
+            _plain(group),
+            *values,
+            str(first.n_expected),
+            str(first.n_answered),
+            str(first.n_scored),
         )
     return table
 

@@ -65,7 +65,7 @@ class ImageEditor(BaseModel):
     INTERLEAVE = True
     is_api = False
     deterministic = True
-    """False for editors whose result depends on something outside the request, e.g. files on disk."""
+    """False when the result depends on something outside the request, e.g. files on disk."""
 
     def __init__(
         self, *, name: str = "", seed: int = 0, reuse_edits: bool = True, **settings: Any
@@ -116,9 +116,9 @@ class ImageEditor(BaseModel):
             return self._edit_message(message, dataset or "")
         except NoImageReturned as error:
             return no_image_line(error.status, error.reason)
-        # An exception that leaves a model hangs VLMEvalKit's API pipeline for ever and costs a local
-        # run its whole dataset; whatever a third-party model raises must become a counted failure.
-        except Exception as error:  # noqa: BLE001
+        # An exception that leaves a model hangs VLMEvalKit's API pipeline for ever and costs a
+        # local run its whole dataset; whatever a third-party model raises becomes a counted failure.
+        except Exception as error:
             logger.warning("%s: edit failed: %s: %s", self.name, type(error).__name__, error)
             logger.debug("traceback of the failed edit", exc_info=True)
             return failed_call_line(f"{type(error).__name__}: {error}")
@@ -162,7 +162,9 @@ class ImageEditor(BaseModel):
                 raise NoImageReturned(f"an image without pixels ({edited.width} x {edited.height})")
             edited = encode_png(edited)
         elif not isinstance(edited, bytes):
-            raise NoImageReturned(f"a {type(edited).__name__} instead of an image: {str(edited)[:200]}")
+            raise NoImageReturned(
+                f"a {type(edited).__name__} instead of an image: {str(edited)[:200]}"
+            )
         decoded = read_rgb(edited)
         image = self.store.add(edited)
         return edited_image_line(image, size_wh=decoded.size_wh, seed=seed, settings=key[:12])
@@ -179,7 +181,9 @@ def read_message(message: Any) -> tuple[str, list[Path]]:
     paths: list[Path] = []
     for item in items:
         value = item.get("value") if isinstance(item, dict) else item
-        is_image = item.get("type") == "image" if isinstance(item, dict) else Path(str(item)).is_file()
+        is_image = (
+            item.get("type") == "image" if isinstance(item, dict) else Path(str(item)).is_file()
+        )
         if is_image:
             paths.append(Path(str(value)))
         else:

@@ -9,8 +9,8 @@ from typing import Any
 from PIL import Image
 
 from ..data import sample_of
-from ..edits_folder import FolderIndex, index_edits_folder
 from ..editing import NoImageReturned
+from ..edits_folder import FolderIndex, index_edits_folder
 from ..registry import register_editor
 from .base import EditRequest, ImageEditor
 

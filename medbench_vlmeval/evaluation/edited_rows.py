@@ -1,0 +1,162 @@
+"""Rows of an editing benchmark: a sample, one model's edited image, and judge-free scores."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from ..data import MedEBenchSample
+from ..editing import EditCollector, EditedImage, EditsLost, EditStore
+from ..judging import Verdict
+from ..predictions import PredictionTable, join_on_index, read_predictions
+from ..types import Score, Status
+from .edit_scoring import EditOutcome, EditTask, score_edits
+from .fan_out import map_chunks
+from .options import EvaluationOptions
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EditedSample:
+    """One sample, the edited image that one model gave for it, and its scores."""
+
+    sample: MedEBenchSample
+    edited: EditedImage
+    prediction: str | None
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    flags: frozenset[str] = frozenset()
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> str:
+        """Samples of one source image belong together."""
+        return self.sample.sha256.get("previous", f"sample {self.sample.id}")
+
+    @property
+    def is_readable(self) -> bool:
+        """There is an edited image, and it could be decoded."""
+        return self.edited.path is not None and not self.scores["PSNR_outside"].model_fault
+
+    @property
+    def absence(self) -> Score:
+        """The score of every column when the model gave no usable image."""
+        unreadable = self.scores.get("PSNR_outside")
+        if unreadable is not None and unreadable.model_fault:
+            return unreadable
+        return Score.unanswered(self.edited.status, self.edited.note)
+
+    def with_scores(self, scores: Mapping[str, Score]) -> EditedSample:
+        return replace(self, scores={**self.scores, **scores})
+
+
+def collect_rows(
+    path: Path, samples: Sequence[MedEBenchSample], store: EditStore, options: EvaluationOptions
+) -> tuple[list[EditedSample], tuple[str, ...]]:
+    table = read_predictions(path)
+    predictions, warnings = _predictions_by_id(table, samples)
+    collector = EditCollector(path, store)
+    rows = [
+        EditedSample(
+            sample, collector.collect(predictions.get(sample.id)), predictions.get(sample.id)
+        )
+        for sample in tqdm(
+            samples, desc="Collecting edits", unit="sample", disable=len(samples) < 50
+        )
+    ]
+    lost = [row.sample.id for row in rows if row.edited.lost]
+    if lost and options.lost_images == "raise":
+        shown = ", ".join(map(str, lost[:10])) + (" …" if len(lost) > 10 else "")
+        raise EditsLost(
+            f"{path.name}: {len(lost)} of {len(rows)} edited images are gone (samples {shown}); "
+            f"they are neither in {collector.folder.name}/ nor in the store {store.root}. "
+            f"Restore one of the two, or make just these again: `medbench repair {path}`, then --reuse; "
+            'or count them as missing with --judge-args \'{"medbench_lost_images": "missing"}\''
+        )
+    for warning in warnings:
+        logger.warning("%s", warning)
+    return rows, warnings
+
+
+def _predictions_by_id(
+    table: PredictionTable, samples: Sequence[MedEBenchSample]
+) -> tuple[dict[int, str | None], tuple[str, ...]]:
+    joined = join_on_index(table, [str(sample.id) for sample in samples])
+    warnings = list(table.warnings)
+    if joined.unmatched:
+        warnings.append(
+            f"{table.path.name}: {len(joined.unmatched)} rows belong to no sample, not scored: "
+            f"{', '.join(map(str, joined.unmatched[:10]))}"
+        )
+    if joined.missing:
+        warnings.append(
+            f"{table.path.name}: no prediction for {len(joined.missing)} of {len(samples)}: "
+            f"{', '.join(map(str, joined.missing[:10]))}"
+        )
+    predictions = {int(index): row.get("prediction") for index, row in joined.matched.items()}
+    return predictions, tuple(warnings)
+
+
+def score_rows(
+    runs: Sequence[Sequence[EditedSample]],
+    samples: Sequence[MedEBenchSample],
+    options: EvaluationOptions,
+) -> list[list[EditedSample]]:
+    tasks = [
+        EditTask(
+            _text(sample.previous),
+            _text(sample.roi),
+            tuple(_text(rows[position].edited.path) for rows in runs),
+            sample.reference is not None,
+        )
+        for position, sample in enumerate(samples)
+    ]
+    outcomes = map_chunks(
+        score_edits,
+        tasks,
+        progress="Scoring images",
+        backend=options.scoring_backend,
+        jobs=options.scoring_jobs,
+        scheduler=options.scoring_scheduler,
+    )
+    return [
+        [_with_outcome(row, outcomes[position][number]) for position, row in enumerate(rows)]
+        for number, rows in enumerate(runs)
+    ]
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _with_outcome(row: EditedSample, outcome: EditOutcome | None) -> EditedSample:
+    if outcome is None:
+        absent = _absent_score(row)
+        scores = dict.fromkeys(("CP", "CP_strict", "PSNR_outside", "PSNR_inside"), absent)
+        return replace(row, scores=scores, flags=row.edited.flags)
+    strict = outcome.context
+    if strict.value is not None:
+        # SSIM may be slightly negative; a missing image counts 0, and trying must never be worse.
+        strict = Score(max(0.0, strict.value), strict.status, strict.note)
+    scores = {
+        "CP": outcome.official,
+        "CP_strict": strict,
+        "PSNR_outside": outcome.psnr_outside,
+        "PSNR_inside": outcome.psnr_inside,
+    }
+    flags = row.edited.flags | outcome.flags
+    return replace(row, scores=scores, flags=flags, diagnostics=outcome.diagnostics)
+
+
+def _absent_score(row: EditedSample) -> Score:
+    needed = {"previous image": row.sample.previous, "ROI mask": row.sample.roi}
+    absent = [what for what, path in needed.items() if path is None]
+    if absent:
+        return Score.unscored(Status.DATA_ERROR, f"{' and '.join(absent)} missing")
+    return row.absence
