@@ -82,15 +82,18 @@ def register() -> Registration:
 
 
 def _imported_host() -> ModuleType:
+    host = None
     try:
-        return importlib.import_module("vlmeval.dataset")
+        host = importlib.import_module("vlmeval.dataset")
     except ModuleNotFoundError as error:
         if error.name not in ("vlmeval", "vlmeval.dataset"):
             raise
+    if host is None or not hasattr(host, "DATASET_CLASSES"):
         raise ImportError(
             "expected VLMEvalKit (the package vlmeval with its datasets), found none; "
             'pip install "medbench-vlmeval[host]", or run from a clone of VLMEvalKit'
-        ) from error
+        )
+    return host
 
 
 def _forget_modules_of_another_host() -> None:
