@@ -1,0 +1,7 @@
+"""The published rules, exact: one module a benchmark, each rule with its source."""
+
+from __future__ import annotations
+
+from . import medebench, medq
+
+__all__ = ["medebench", "medq"]
