@@ -42,8 +42,10 @@ REQUIRES = [
     "pillow>=10.0",
     "scikit-image>=0.21",
     "opencv-python>=4.7",
+    "scipy>=1.11",
     "openai>=1.40",
     "huggingface_hub>=0.23",
+    "filelock>=3.12",
     "click>=8.1",
     "tqdm>=4.64",
     "joblib>=1.3",
@@ -55,6 +57,8 @@ REQUIRES = [
 
 EXTRAS = {
     "host": ["ms-vlmeval>=0.0.20", "rouge_score>=0.1.2", "absl-py>=1.4"],
+    "hub": ["huggingface_hub>=0.23", "pyarrow>=14"],
+    "judge": ["openai>=1.40", "peewee>=3.17", "tenacity>=8.2"],
     "fast": ["numba>=0.59"],
     "report": ["jinja2>=3.1"],
     "diffusers": ["diffusers>=0.27", "transformers>=4.40", "accelerate>=0.28", "torch>=2.1"],
@@ -68,12 +72,12 @@ EXTRAS["test"] = [
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",
     "xlsxwriter>=3.1",
-    "scipy>=1.11",
     # the installation tests build the package with the tools of the test environment
     "pip>=23.2",
     "setuptools>=64",
     "wheel>=0.40",
     *EXTRAS["fast"],
+    *EXTRAS["hub"],
     *EXTRAS["report"],
     *EXTRAS["sample"],
 ]

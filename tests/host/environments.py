@@ -90,7 +90,8 @@ class Environment:
 
     @property
     def site_packages(self) -> Path:
-        return next(self.folder.glob("lib/python3*/site-packages"))
+        # pip removes the folder when it has emptied it, so it is not looked for by its own name
+        return next(self.folder.glob("lib/python3*")) / "site-packages"
 
     def contents(self) -> set[str]:
         """Every file of site-packages, by relative path."""
