@@ -1,0 +1,168 @@
+"""Request bodies, joined from fragments: an image file is read and encoded once, not per call."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from ..images import encode_for_judge
+from . import pricing
+from .calls import JudgeCall, Message
+
+IMAGE_CACHE_BYTES = 64 * 1024 * 1024
+"""Encoded images kept for reuse. Those of questions under way come on top."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a message: its JSON, and what may be shown of it in a log."""
+
+    json: bytes
+    shown: Mapping[str, Any]
+    size_wh: tuple[int, int] | None = None
+    """Of an image."""
+
+
+@dataclass(frozen=True)
+class PreparedMessage:
+    """One message with its parts encoded."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+    @property
+    def json(self) -> bytes:
+        # A lone text goes as plain string: some servers know no lists for text-only models.
+        if len(self.parts) == 1 and self.parts[0].size_wh is None:
+            content = _dump(self.parts[0].shown["text"])
+        else:
+            content = b"[" + b",".join(part.json for part in self.parts) + b"]"
+        return b'{"role":' + _dump(self.role) + b',"content":' + content + b"}"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        return {"role": self.role, "content": [dict(part.shown) for part in self.parts]}
+
+
+def body(model: str, messages: Sequence[PreparedMessage], parameters: Mapping[str, Any]) -> bytes:
+    """The request body; equal inputs give equal bytes."""
+    fields = b"".join(
+        b"," + _dump(name) + b":" + _dump(parameters[name]) for name in sorted(parameters)
+    )
+    joined = b",".join(message.json for message in messages)
+    return b'{"model":' + _dump(model) + b',"messages":[' + joined + b"]" + fields + b"}"
+
+
+def merged(messages: Sequence[PreparedMessage]) -> tuple[PreparedMessage, ...]:
+    """Consecutive messages of one role made one, for servers whose roles must alternate."""
+    joined: list[PreparedMessage] = []
+    for message in messages:
+        if joined and joined[-1].role == message.role:
+            joined[-1] = PreparedMessage(message.role, joined[-1].parts + message.parts)
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def text_message(role: str, text: str) -> PreparedMessage:
+    """A message of one text."""
+    return PreparedMessage(role, (text_part(text),))
+
+
+def text_part(text: str) -> Part:
+    """A text as part; lone surrogates, which are not valid in a request, become ``?``."""
+    valid = text.encode("utf-8", errors="replace").decode("utf-8")
+    shown = {"type": "text", "text": valid}
+    return Part(_dump(shown), shown)
+
+
+def prompt_tokens(model: str, messages: Sequence[PreparedMessage]) -> int:
+    """Estimated tokens of the messages, by the rules of `pricing`."""
+    total = pricing.message_tokens() * len(messages)
+    for message in messages:
+        for part in message.parts:
+            if part.size_wh is None:
+                total += pricing.text_tokens(part.shown["text"])
+            else:
+                total += pricing.image_tokens(model, part.size_wh)
+    return total
+
+
+class Preparer:
+    """Turns calls into messages ready to send, with a bounded store of encoded images."""
+
+    def __init__(self, executor: Executor, *, limit_bytes: int = IMAGE_CACHE_BYTES) -> None:
+        self._executor = executor
+        self._limit_bytes = limit_bytes
+        self._kept: OrderedDict[tuple[str, int, int], Part] = OrderedDict()
+        self._coming: dict[tuple[str, int, int], asyncio.Future[Part]] = {}
+        self.kept_bytes = 0
+
+    async def prepared(self, call: JudgeCall) -> tuple[PreparedMessage, ...]:
+        """The messages of `call`.
+
+        Raises:
+            OSError, ValueError: an image file is absent or cannot be read.
+        """
+        return tuple([await self._message(message) for message in call.messages])
+
+    async def _message(self, message: Message) -> PreparedMessage:
+        parts = [
+            text_part(part) if isinstance(part, str) else await self._image(part)
+            for part in message.parts
+        ]
+        return PreparedMessage(message.role, tuple(parts))
+
+    async def _image(self, path: Path) -> Part:
+        status = path.stat()
+        key = (str(path), status.st_mtime_ns, status.st_size)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        if key not in self._coming:
+            loop = asyncio.get_running_loop()
+            self._coming[key] = loop.run_in_executor(self._executor, _image_part, path)
+        try:
+            part = await asyncio.shield(self._coming[key])
+        finally:
+            self._coming.pop(key, None)
+        self._keep(key, part)
+        return part
+
+    def _keep(self, key: tuple[str, int, int], part: Part) -> None:
+        if key in self._kept:
+            return
+        self._kept[key] = part
+        self.kept_bytes += len(part.json)
+        while self.kept_bytes > self._limit_bytes and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self.kept_bytes -= len(dropped.json)
+
+
+def _image_part(path: Path) -> Part:
+    encoded = encode_for_judge(path)
+    with Image.open(BytesIO(encoded.data)) as opened:
+        size_wh = opened.size
+    url = f"data:{encoded.mime};base64,".encode("ascii") + base64.b64encode(encoded.data)
+    shown = {
+        "type": "image",
+        "sha256": encoded.sha256,
+        "mime": encoded.mime,
+        "bytes": len(encoded.data),
+        "converted": encoded.converted,
+    }
+    return Part(b'{"type":"image_url","image_url":{"url":"' + url + b'"}}', shown, size_wh)
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
