@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+BASE_PYTHON: str = sys._base_executable
+"""What the test environment was made of; unlike it, it holds neither a VLMEvalKit nor ourselves."""
 STARTUP_FILES = ("medbench_vlmeval.pth", "medbench_vlmeval.start")
 ARMED = "import sys; print(sum(type(it).__name__ == 'HostFinder' for it in sys.meta_path))"
 """A program that prints how many of our finders are in place."""
@@ -60,13 +62,9 @@ def output_of(python: Path | str, *arguments: str, **options) -> str:
 
 @functools.cache
 def interpreter(version: str) -> str | None:
-    """An interpreter of this version, e.g. ``3.12``, on PATH or kept by pyenv; None without one.
-
-    For this process's own version it is the one that the test environment was made of, because the
-    test environment itself holds a VLMEvalKit.
-    """
+    """An interpreter of this version, e.g. ``3.12``, on PATH or kept by pyenv; None without one."""
     if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
-        return sys._base_executable
+        return BASE_PYTHON
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     candidates = [shutil.which(f"python{version}"), *pyenv.glob(f"{version}.*/bin/python")]
     for candidate in filter(None, candidates):

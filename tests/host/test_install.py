@@ -18,6 +18,7 @@ import pytest
 
 from .environments import (
     ARMED,
+    BASE_PYTHON,
     ROOT,
     STARTUP_FILES,
     Environment,
@@ -177,21 +178,19 @@ def test_a_zip_application_has_the_hook(installed: Environment, tmp_path: Path) 
 
 
 def test_a_user_site_has_the_hook_unless_it_is_switched_off(wheel: Path, tmp_path: Path) -> None:
-    python = interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}")
     environ = clean_environ(PYTHONUSERBASE=str(tmp_path))
     folder = output_of(
-        python, "-c", "import site; print(site.getusersitepackages())", environ=environ
+        BASE_PYTHON, "-c", "import site; print(site.getusersitepackages())", environ=environ
     )
     unpack(wheel, Path(folder))
-    assert output_of(python, "-c", ARMED, environ=environ) == "1"
-    assert output_of(python, "-s", "-c", ARMED, environ=environ) == "0"
+    assert output_of(BASE_PYTHON, "-c", ARMED, environ=environ) == "1"
+    assert output_of(BASE_PYTHON, "-s", "-c", ARMED, environ=environ) == "0"
 
 
 def test_a_target_folder_on_pythonpath_has_no_hook(wheel: Path, tmp_path: Path) -> None:
     unpack(wheel, tmp_path / "target")
-    python = interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}")
     environ = clean_environ(PYTHONPATH=str(tmp_path / "target"))
-    assert output_of(python, "-c", ARMED, environ=environ) == "0"
+    assert output_of(BASE_PYTHON, "-c", ARMED, environ=environ) == "0"
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
