@@ -7,6 +7,7 @@ broken installation can be described; of keys only their presence is looked at, 
 from __future__ import annotations
 
 import argparse
+import http.client
 import importlib.util
 import json
 import os
@@ -19,7 +20,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import click
 
@@ -86,36 +87,40 @@ def host_to_run(environ: Mapping[str, str]) -> Host | None:
 
 
 def data_root(environ: Mapping[str, str]) -> Path:
-    """The folder that VLMEvalKit takes for data: ``LMUData`` if it exists, else ``~/LMUData``."""
-    chosen = environ.get("LMUData", "")
-    return Path(chosen) if chosen and Path(chosen).exists() else Path.home() / "LMUData"
+    """The folder that this package keeps data in: ``LMUData``, or ``~/LMUData``."""
+    chosen = environ.get("LMUData", "").strip()
+    return Path(chosen).expanduser() if chosen else Path.home() / "LMUData"
 
 
 def data_findings(environ: Mapping[str, str], root: Path) -> list[Finding]:
     """Where data is looked for, and what was prepared there."""
-    chosen = environ.get("LMUData", "")
-    if not chosen:
+    if not environ.get("LMUData"):
         findings = [Finding(Level.NOTE, f"LMUData is not set; data goes to {root}")]
-    elif root != Path(chosen):
-        what = f"LMUData names {chosen}, which does not exist; VLMEvalKit silently uses {root}"
-        findings = [Finding(Level.WARNING, what, f"mkdir -p {shlex.quote(chosen)}")]
+    elif not root.is_dir():
+        what = f"LMUData names {root}, which does not exist; VLMEvalKit silently uses ~/LMUData"
+        findings = [Finding(Level.WARNING, what, f"mkdir -p {shlex.quote(str(root))}")]
     else:
         findings = [Finding(Level.OK, f"data folder: {root}")]
     manifests = sorted(root.glob("medbench/*/manifest.json"))
     if not manifests:
+        remedy = (
+            "medbench data prepare medebench-sample (needs no network), or medbench data --help"
+        )
         what = f"no benchmark is prepared in {root / 'medbench'}"
-        return [*findings, Finding(Level.NOTE, what, "medbench data --help says how")]
+        return [*findings, Finding(Level.NOTE, what, remedy)]
     return findings + [_prepared(manifest) for manifest in manifests]
 
 
 def _prepared(manifest: Path) -> Finding:
     name = manifest.parent.name
     try:
-        json.loads(manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        what = f"{manifest} cannot be read: {error}"
+        record = json.loads(manifest.read_text(encoding="utf-8"))
+        samples, revision = record["n_samples"], record["revision"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        what = f"{manifest} cannot be read: {type(error).__name__}: {error}"
         return Finding(Level.WARNING, what, f"prepare {name} again")
-    return Finding(Level.OK, f"prepared: {name}")
+    source = f", revision {revision}" if revision else ""
+    return Finding(Level.OK, f"prepared: {name}, {samples} samples{source}")
 
 
 def space_findings(root: Path) -> list[Finding]:
@@ -130,19 +135,25 @@ def space_findings(root: Path) -> list[Finding]:
 
 def key_findings(environ: Mapping[str, str]) -> list[Finding]:
     """Whether a judge can be called: is there a key, and does the address look like one."""
-    if environ.get("OPENAI_API_KEY"):
-        findings = [Finding(Level.OK, "OPENAI_API_KEY is set")]
-    else:
+    key, base = environ.get("OPENAI_API_KEY", ""), environ.get("OPENAI_API_BASE", "")
+    findings = [address_finding(base)] if base else []
+    if not key:
         remedy = "set it for judged scores; everything else works without"
-        findings = [Finding(Level.NOTE, "OPENAI_API_KEY is not set", remedy)]
-    base = environ.get("OPENAI_API_BASE", "")
-    return [*findings, address_finding(base)] if base else findings
+        return [Finding(Level.NOTE, "OPENAI_API_KEY is not set", remedy), *findings]
+    if not _fits_a_header(key):
+        what = "OPENAI_API_KEY holds a space, a line break or a letter that no key has"
+        return [Finding(Level.WARNING, what, "copy it again"), *findings]
+    return [Finding(Level.OK, "OPENAI_API_KEY is set"), *findings]
+
+
+def _fits_a_header(key: str) -> bool:
+    return key.isascii() and key.isprintable() and " " not in key
 
 
 def address_finding(base: str) -> Finding:
     """What the shape of ``OPENAI_API_BASE`` tells; the address itself is not repeated."""
-    address = urlsplit(base)
-    if address.scheme not in ("http", "https") or not address.hostname:
+    address = _web_address(base)
+    if address is None:
         remedy = f"expected https://HOST/v1{_CHAT}"
         return Finding(Level.WARNING, "OPENAI_API_BASE is not a web address", remedy)
     if address.username or address.password:
@@ -154,14 +165,26 @@ def address_finding(base: str) -> Finding:
     return Finding(Level.OK, f"OPENAI_API_BASE is a web address ending with {_CHAT}")
 
 
+def _web_address(base: str) -> SplitResult | None:
+    try:
+        address = urlsplit(base)
+        _ = address.port  # reading it checks it
+    except ValueError:
+        return None
+    return address if address.scheme in ("http", "https") and address.hostname else None
+
+
 def judge_findings(environ: Mapping[str, str]) -> list[Finding]:
-    """Whether the judge's address answers and takes the key; sends one request."""
+    """Whether the judge's address answers and takes the key; sends one request.
+
+    Sends none when key or address cannot be right; `key_findings` says so.
+    """
+    key = environ.get("OPENAI_API_KEY", "")
     base = environ.get("OPENAI_API_BASE") or "https://api.openai.com/v1"
-    if address_finding(base).level is Level.WARNING:
+    if address_finding(base).level is Level.WARNING or not _fits_a_header(key):
         return []
     url = base.rstrip("/").removesuffix(_CHAT) + "/models"
-    headers = {"Authorization": f"Bearer {environ.get('OPENAI_API_KEY', '')}"}
-    request = urllib.request.Request(url, headers=headers)
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
     try:
         with urllib.request.urlopen(request, timeout=JUDGE_SECONDS):
             return [Finding(Level.OK, "the judge answers and takes the key")]
@@ -171,11 +194,9 @@ def judge_findings(environ: Mapping[str, str]) -> list[Finding]:
             what = f"the judge refuses the key (HTTP {error.code})"
             return [Finding(Level.WARNING, what, "check OPENAI_API_KEY")]
         return [Finding(Level.NOTE, f"the judge's address answers with HTTP {error.code}")]
-    except OSError as error:
-        remedy = "check OPENAI_API_BASE and the network"
-        return [
-            Finding(Level.WARNING, f"the judge cannot be reached: {type(error).__name__}", remedy)
-        ]
+    except (OSError, http.client.HTTPException) as error:
+        what = f"the judge cannot be reached: {type(error).__name__}"
+        return [Finding(Level.WARNING, what, "check OPENAI_API_BASE and the network")]
 
 
 def optional_findings() -> list[Finding]:

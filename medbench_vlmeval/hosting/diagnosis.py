@@ -21,7 +21,6 @@ import medbench_vlmeval_hook
 from . import inventory
 from .probes import Host
 
-STARTUP_FILES = ("medbench_vlmeval.pth", "medbench_vlmeval.start")
 HOST_IMPORT_SECONDS = 300
 _LAUNCHER = "start runs with: python -m medbench_vlmeval.run"
 _DISTRIBUTIONS: Mapping[str, str] = {
@@ -61,10 +60,7 @@ class Finding:
 
 def startup_findings(environ: Mapping[str, str]) -> list[Finding]:
     """Whether VLMEvalKit will find us by itself."""
-    folders = {*site.getsitepackages(), sysconfig.get_path("purelib")}
-    if site.ENABLE_USER_SITE:
-        folders.add(site.getusersitepackages())
-    places = sorted(folder for folder in folders if Path(folder, STARTUP_FILES[0]).is_file())
+    places = [folder for folder in sorted(site_folders()) if _holds_startup_file(folder)]
     findings = [Finding(Level.OK, f"start-up files are installed in {place}") for place in places]
     if not places:
         remedy = f"install the package with pip (not with --target), or {_LAUNCHER}"
@@ -75,6 +71,16 @@ def startup_findings(environ: Mapping[str, str]) -> list[Finding]:
     elif medbench_vlmeval_hook.installed_finder() is not None and places:
         findings.append(Finding(Level.OK, "the start-up hook is active in this interpreter"))
     return findings
+
+
+def site_folders() -> set[str]:
+    """The folders in which this interpreter looks for start-up files."""
+    folders = {*site.getsitepackages(), sysconfig.get_path("purelib")}
+    return folders | ({site.getusersitepackages()} if site.ENABLE_USER_SITE else set())
+
+
+def _holds_startup_file(folder: str) -> bool:
+    return Path(folder, "medbench_vlmeval.pth").is_file()
 
 
 def host_findings(host: Host | None, *, import_host: bool) -> list[Finding]:
