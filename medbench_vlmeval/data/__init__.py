@@ -1,0 +1,34 @@
+"""Benchmark data on this machine: prepared once from a release, then loaded without network."""
+
+from __future__ import annotations
+
+from .columns import ColumnsUnclear
+from .hub import prepare_medebench_from_hub
+from .medebench import MedEBenchData, MedEBenchSample, load_medebench, sample_of
+from .places import RELEASE_NAME, SAMPLE_PACK_NAME, data_root_of, lmu_root
+from .prepare import prepare_medebench
+from .prepare_report import PrepareReport
+from .remedies import DataNotPrepared
+from .sample_pack import prepare_medebench_sample
+from .store import DataWouldChange
+from .verify import VerifyReport, verify_data
+
+__all__ = [
+    "RELEASE_NAME",
+    "SAMPLE_PACK_NAME",
+    "ColumnsUnclear",
+    "DataNotPrepared",
+    "DataWouldChange",
+    "MedEBenchData",
+    "MedEBenchSample",
+    "PrepareReport",
+    "VerifyReport",
+    "data_root_of",
+    "lmu_root",
+    "load_medebench",
+    "prepare_medebench",
+    "prepare_medebench_from_hub",
+    "prepare_medebench_sample",
+    "sample_of",
+    "verify_data",
+]

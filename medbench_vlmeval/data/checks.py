@@ -1,0 +1,90 @@
+"""Looks at the images of a sample and says what is wrong with them; nothing is ever corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..images import ImageUnreadable, likely_inverted, read_rgb, read_roi
+
+_LFS_POINTER = b"version https://git-lfs"
+_ASPECT_TOLERANCE = 0.01
+"""Rounding a side of 256 pixels or more to whole pixels moves the ratio by less than this."""
+
+ROI_PROBLEMS = {
+    "empty": "roi empty",
+    "full": "roi covers everything",
+    "zero_one": "roi holds 0 and 1 only",
+}
+"""Flags of `read_roi` that are worth a look before anything is scored."""
+
+Measured = dict[str, dict[str, Any]]
+
+
+def image_problems(paths: Mapping[str, Path]) -> tuple[list[str], Measured]:
+    """Problems of one sample's images, and what was measured: size by role, the share of the ROI.
+
+    Args:
+        paths: Role to file, for the images that are there.
+    """
+    problems: list[str] = []
+    measured: Measured = {}
+    for role in ("previous", "reference"):
+        if role in paths:
+            found, facts = _picture_problems(role, paths[role])
+            problems += found
+            measured[role] = facts
+    sizes = {role: facts.get("size_wh") for role, facts in measured.items()}
+    if _aspects_differ(sizes.get("previous"), sizes.get("reference")):
+        problems.append("reference has another aspect ratio than previous")
+    if "roi" in paths:
+        found, measured["roi"] = _roi_problems(paths["roi"], sizes.get("previous"))
+        problems += found
+    return problems, measured
+
+
+def mark_inverted_rois(records: Sequence[dict[str, Any]]) -> None:
+    """Add a problem to the records whose ROI share is far above that of the others."""
+    with_share = [record for record in records if "share" in (record.get("roi") or {})]
+    inverted = set(likely_inverted([record["roi"]["share"] for record in with_share]))
+    for position, record in enumerate(with_share):
+        if position in inverted:
+            record["problems"].append("roi may be inverted")
+
+
+def _picture_problems(role: str, path: Path) -> tuple[list[str], dict[str, Any]]:
+    try:
+        decoded = read_rgb(path)
+    except ImageUnreadable:
+        return [_unreadable(role, path)], {}
+    return [], {"size_wh": list(decoded.size_wh)}
+
+
+def _roi_problems(
+    path: Path, picture_size_wh: Sequence[int] | None
+) -> tuple[list[str], dict[str, Any]]:
+    try:
+        roi = read_roi(path)
+    except ImageUnreadable:
+        return [_unreadable("roi", path)], {}
+    height, width = roi.values.shape[:2]
+    problems = [ROI_PROBLEMS[flag] for flag in sorted(roi.flags) if flag in ROI_PROBLEMS]
+    if _aspects_differ(picture_size_wh, (width, height)):
+        problems.append("roi has another aspect ratio than previous")
+    elif picture_size_wh is not None and tuple(picture_size_wh) != (width, height):
+        problems.append("roi has another size than previous")
+    return problems, {"size_wh": [width, height], "share": round(float(roi.share), 6)}
+
+
+def _unreadable(role: str, path: Path) -> str:
+    with path.open("rb") as stream:
+        is_pointer = stream.read(len(_LFS_POINTER)) == _LFS_POINTER
+    return f"{role} is a Git LFS pointer (git lfs pull)" if is_pointer else f"{role} unreadable"
+
+
+def _aspects_differ(first_wh: Sequence[int] | None, second_wh: Sequence[int] | None) -> bool:
+    if first_wh is None or second_wh is None:
+        return False
+    first, second = first_wh[0] / first_wh[1], second_wh[0] / second_wh[1]
+    return abs(first - second) > _ASPECT_TOLERANCE * max(first, second)
