@@ -75,8 +75,8 @@ def data_prepare(
         report = prepare_medebench_sample()
     elif hub or (source is not None and not _is_official_layout(source)):
         report = prepare_medebench_from_hub(
-            snapshot=source,
-            revision=revision,
+            revision=revision or "main",
+            local_dir=source,
             columns=_pairs(columns),
             name=name or "MedEBench_test",
         )
@@ -150,11 +150,10 @@ def score(
     """
     from .data import load_medebench
     from .evaluation.medebench import evaluate_medebench
-    from .evaluation.options import EvaluationOptions
+    from .evaluation.options import EvaluationOptions, judge_settings
     from .evaluation.pictures import predictions_from_folder
     from .evaluation.report_text import shown_result
-    from .judging import JudgeSettings
-    from .naming import safe_name
+    from .naming import file_stem
 
     if len(folders) != len(names):
         raise click.UsageError(
@@ -162,7 +161,9 @@ def score(
         )
     prepared = load_medebench(dataset)
     found = [
-        predictions_from_folder(folder, prepared, model=name, output=out / safe_name(name))
+        predictions_from_folder(
+            folder, prepared, model=name, output=out / file_stem(name, dataset).partition("@")[0]
+        )
         for folder, name in zip(folders, names, strict=True)
     ]
     for pictures in found:
@@ -171,7 +172,7 @@ def score(
     results = evaluate_medebench(
         [pictures.predictions for pictures in found],
         prepared,
-        judge_settings=JudgeSettings.from_host(_judge_arguments(given), os.environ),
+        judge_settings=judge_settings(_judge_arguments(given), os.environ),
         options=EvaluationOptions(
             scoring_backend=given["scoring_backend"],
             scoring_jobs=given["scoring_jobs"],

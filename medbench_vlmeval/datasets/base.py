@@ -15,9 +15,12 @@ from typing import Any, ClassVar
 import pandas as pd
 from vlmeval.dataset.image_base import ImageBaseDataset
 
+from ..hosting.logs import join_host_log
 from ..hosting.probes import host_description
 
 logger = logging.getLogger(__name__)
+
+join_host_log()
 
 
 class MedBenchDataset(ImageBaseDataset):

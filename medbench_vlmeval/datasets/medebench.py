@@ -17,11 +17,10 @@ from ..data import MedEBenchData, load_medebench
 from ..editing import EditCollector, EditStore
 from ..evaluation.medebench import evaluate_medebench
 from ..evaluation.medebench_metrics import CP, EA, VQ
-from ..evaluation.options import EvaluationOptions
+from ..evaluation.options import EvaluationOptions, judge_settings
 from ..evaluation.report_text import shown_result
 from ..evaluation.run_files import RunFiles
 from ..files import read_jsonl
-from ..judging import JudgeSettings
 from ..predictions import read_predictions
 from ..registry import register_dataset
 from ..types import Status
@@ -91,7 +90,7 @@ class MedEBench(MedBenchDataset):
             [self.prediction_file(eval_file)],
             self.medebench,
             expected_ids=[int(index) for index in self.data["index"]],
-            judge_settings=JudgeSettings.from_host(rest, os.environ),
+            judge_settings=judge_settings(rest, os.environ),
             options=options,
             environment=self.environment(),
         )[0]

@@ -76,8 +76,9 @@ def collect_rows(
         raise EditsLost(
             f"{path.name}: {len(lost)} of {len(rows)} edited images are gone (samples {shown}); "
             f"they are neither in {collector.folder.name}/ nor in the store {store.root}. "
-            f"Restore one of the two, or make just these again: `medbench repair {path}`, then --reuse; "
-            'or count them as missing with --judge-args \'{"medbench_lost_images": "missing"}\''
+            f"Restore one of the two, or make just these again (`medbench repair {path}`, then "
+            "--reuse), "
+            'or count them as missing: --judge-args \'{"medbench_lost_images": "missing"}\''
         )
     for warning in warnings:
         logger.warning("%s", warning)

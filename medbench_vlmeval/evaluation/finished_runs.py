@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from ..naming import parse_stem
+
 _SUFFIX = "_score.json"
 
 
@@ -54,8 +56,15 @@ def _read(summary: Path, manifest: Path) -> FinishedRun:
     except json.JSONDecodeError as error:
         raise ValueError(f"{summary}: not JSON ({error}); evaluate the run again") from error
     dataset = str(facts.get("data", {}).get("name", "?"))
-    stem = summary.name[: -len(_SUFFIX)]
-    return FinishedRun(stem.removesuffix(f"_{dataset}"), dataset, summary, values, facts)
+    model = _model_of(summary.name[: -len(_SUFFIX)], dataset)
+    return FinishedRun(model, dataset, summary, values, facts)
+
+
+def _model_of(stem: str, dataset: str) -> str:
+    # The host writes <model>_<data>; `medbench score` writes a reversible <model>@<data>.
+    if stem.endswith(f"@{dataset}"):
+        return parse_stem(stem)[0]
+    return stem.removesuffix(f"_{dataset}")
 
 
 def runs_table(runs: Iterable[FinishedRun]) -> str:

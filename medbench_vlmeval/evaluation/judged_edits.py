@@ -30,7 +30,7 @@ _ASKED = {"EA": ACCURACY, "VQ": QUALITY}
 
 @dataclass(frozen=True)
 class Judgement:
-    """Rows with their judged columns, a note for the reader, and why the judge stopped if it did."""
+    """Rows with their judged columns, a note for the reader, and why the judge stopped, if so."""
 
     rows: list[EditedSample]
     note: str = ""

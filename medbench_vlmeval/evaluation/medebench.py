@@ -124,7 +124,7 @@ def _write(
     rows = judgement.rows
     summaries = tuple(summarise_medebench(rows))
     counts = Counter(str(row.edited.status) for row in rows)
-    flat = flat_summary(summaries, METRICS) | {
+    flat = flat_summary(summaries, METRICS, group_by="organ") | {
         "n_expected": len(rows),
         "n_answered": counts[str(Status.ANSWER)],
         **{f"n_{status}": count for status, count in counts.items() if status != "answer"},

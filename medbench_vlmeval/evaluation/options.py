@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ..data import lmu_root
+from ..judging import JudgeSettings
 from .fan_out import BACKENDS
 
 PREFIX = "medbench_"
@@ -47,6 +49,20 @@ class EvaluationOptions:
             if PREFIX + option.name in rest
         }
         return replace(cls(), **chosen), rest
+
+
+def judge_settings(
+    judge_kwargs: Mapping[str, Any], environ: Mapping[str, str]
+) -> JudgeSettings | None:
+    """`JudgeSettings.from_host` with a cache that outlives the run.
+
+    Replies are kept in ``<LMUData>/medbench/judge_replies.sqlite`` unless another file is named, so
+    that a killed run goes on, and a repeated one asks nothing.
+    """
+    settings = JudgeSettings.from_host(judge_kwargs, environ)
+    if settings is None or settings.cache_path is not None:
+        return settings
+    return replace(settings, cache_path=lmu_root() / "medbench" / "judge_replies.sqlite")
 
 
 def _check(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -100,28 +100,37 @@ def _group_row(summary: Summary, protocol: str) -> list[Any]:
 
 
 def flat_summary(
-    summaries: Iterable[Summary], metrics: Sequence[MetricInfo]
+    summaries: Iterable[Summary], metrics: Sequence[MetricInfo], *, group_by: str
 ) -> dict[str, float | int]:
     """The numbers for the host, plain and by name; nothing where there is no value.
 
-    ``CP`` is the overall value, ``CP_low``/``CP_high`` its interval, ``CP_n`` the samples in it,
-    ``CP|Teeth`` the value of a group. Every number is a ``float`` or ``int`` of Python, because the
-    host cannot store numpy's.
+    ``CP`` is the overall value, ``CP_low`` and ``CP_high`` its interval, ``CP_n`` the samples in
+    it, ``CP|organ=Teeth`` the value of one group. Only `group_by` groups of official and strict
+    metrics are in it; the table of groups has them all. Every number is a ``float`` or ``int`` of
+    Python, because the host cannot store numpy's.
     """
-    known = {metric.name for metric in metrics}
+    by_name = {metric.name: metric for metric in metrics}
     flat: dict[str, float | int] = {}
     for summary in summaries:
-        if summary.metric not in known or summary.value is None:
+        if summary.value is None:
             continue
-        if summary.group_by != "overall":
-            flat[f"{summary.metric}|{summary.group_by}={summary.group}"] = float(summary.value)
-            continue
-        flat[summary.metric] = float(summary.value)
-        if summary.low is not None and summary.high is not None:
-            flat[f"{summary.metric}_low"] = float(summary.low)
-            flat[f"{summary.metric}_high"] = float(summary.high)
-        flat[f"{summary.metric}_n"] = int(summary.n_scored)
+        if summary.group_by == "overall":
+            flat |= _overall_numbers(summary)
+        elif summary.group_by == group_by and by_name[summary.metric].protocol != "extra":
+            flat[f"{summary.metric}|{group_by}={summary.group}"] = float(summary.value)
     return flat
+
+
+def _overall_numbers(summary: Summary) -> dict[str, float | int]:
+    numbers = {
+        summary.metric: summary.value,
+        f"{summary.metric}_low": summary.low,
+        f"{summary.metric}_high": summary.high,
+    }
+    plain: dict[str, float | int] = {
+        name: float(number) for name, number in numbers.items() if number is not None
+    }
+    return plain | {f"{summary.metric}_n": int(summary.n_scored)}
 
 
 def base_manifest(predictions: Path) -> dict[str, Any]:

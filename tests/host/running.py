@@ -1,0 +1,93 @@
+"""Runs of the real VLMEvalKit in processes of their own, as a user would start them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .environments import clean_environ
+
+HOSTS = ("ms-vlmeval", "upstream")
+
+
+@dataclass(frozen=True)
+class Host:
+    """One of the two hosts, and a folder of its own to run in."""
+
+    name: str
+    folder: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> Path:
+        return self.folder / "outputs"
+
+    def run(self, *arguments: str, timeout: float = 240, **environ: str) -> str:
+        """Start the host; its whole output comes back. The exit status of the host says nothing."""
+        command = [*self._command(), *arguments, "--work-dir", str(self.outputs)]
+        process = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**self._environ(), **self.environ, **environ},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert process.returncode == 0, process.stdout[-4000:]
+        return process.stdout
+
+    def result(self, model: str, dataset: str) -> Path:
+        """The newest prediction file of a model."""
+        found = [
+            path
+            for path in (self.outputs / model).rglob(f"{model}_{dataset}.*")
+            if not path.is_symlink() and path.suffix in (".xlsx", ".tsv", ".json")
+        ]
+        assert found, f"no prediction file of {model} below {self.outputs}"
+        return max(found, key=lambda path: path.stat().st_mtime)
+
+    def scores(self, model: str, dataset: str) -> dict[str, Any]:
+        """The summary beside the newest prediction file."""
+        predictions = self.result(model, dataset)
+        return json.loads(predictions.with_name(f"{predictions.stem}_score.json").read_text())
+
+    def status(self, model: str, dataset: str) -> dict[str, Any]:
+        """What the host itself recorded of the newest run."""
+        folder = self.result(model, dataset).parent
+        return json.loads((folder / "status.json").read_text())["datasets"][dataset]
+
+    def _command(self) -> list[str]:
+        if self.name == "upstream":
+            return [sys.executable, str(upstream_clone() / "run.py")]
+        return [sys.executable, "-m", "vlmeval"]
+
+    def _environ(self) -> dict[str, str]:
+        data = self.folder / "LMUData"
+        data.mkdir(parents=True, exist_ok=True)
+        environ = clean_environ(LMUData=str(data), PYTHONUNBUFFERED="1", OPENAI_API_KEY="")
+        if self.name == "upstream":
+            environ["PYTHONPATH"] = str(upstream_clone())
+        return environ
+
+
+def upstream_clone() -> Path:
+    """The clone of upstream that ``MEDBENCH_VLMEVALKIT`` names; skips where none is named."""
+    named = os.environ.get("MEDBENCH_VLMEVALKIT")
+    if not named:
+        pytest.skip("set MEDBENCH_VLMEVALKIT to a clone of VLMEvalKit to run this on upstream")
+    return Path(named)
+
+
+def write_config(path: Path, models: dict[str, Any], datasets: dict[str, Any]) -> str:
+    """A configuration file for ``--config``."""
+    path.write_text(json.dumps({"model": models, "data": datasets}))
+    return str(path)
