@@ -64,20 +64,20 @@ DECLINES: tuple[re.Pattern[str], ...] = (
     ),
     # French
     re.compile(
-        r"je ne (?:peux|puis|suis) (?:malheureusement )?pas (?:en mesure |capable |autorisée? |vous )*"
-        r"(?:de |d'|à )?(?:vous )?(?:aider|analyser|interpréter|évaluer|fournir|répondre|générer|"
+        r"je ne (?:peux|puis|suis) (?:malheureusement )?pas "
+        r"(?:en mesure |capable |autorisée? |vous )*(?:de |d'|à )?(?:vous )?(?:aider|analyser|interpréter|évaluer|fournir|répondre|générer|"
         r"modifier|créer|traiter|noter)"
     ),
     # Spanish
     re.compile(
-        r"no (?:puedo|podemos|me es posible|estoy (?:en condiciones|capacitad[oa]))\s?(?:de |para )?"
-        r"(?:ayudar|asistir|analizar|interpretar|evaluar|proporcionar|responder|generar|editar|"
+        r"no (?:puedo|podemos|me es posible|estoy (?:en condiciones|capacitad[oa]))\s?"
+        r"(?:de |para )?(?:ayudar|asistir|analizar|interpretar|evaluar|proporcionar|responder|generar|editar|"
         r"crear|cumplir|calificar|realizar)"
     ),
 )
 
 FOREIGN_APOLOGY = re.compile(
-    r"(?:非常|很|十分)?(?:抱歉|对不起|遗憾)[,，。!！ ]*(?:但是?)?(?:作为(?:一个|一名)?.{0,16}[,， ])?|"
+    r"(?:非常|很|十分)?(?:抱歉|对不起|遗憾)[,，。!！ ]*(?:但是?)?|"
     r"作为(?:一个|一名)?.{0,16}[,， ]|"
     r"(?:es )?tut mir (?:\w+ )?leid[,.!]? ?(?:aber )?|entschuldigung[,.!]? ?(?:aber )?|leider |"
     r"(?:je suis (?:vraiment )?)?(?:désolée?|navrée?)[,.!]? ?(?:mais )?|malheureusement,? |"

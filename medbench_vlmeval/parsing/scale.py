@@ -13,8 +13,8 @@ _UNSIGNED = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _CLOSERS = re.compile(r"[\])}>\"'_]*")
 
 _DENOMINATOR = re.compile(
-    r"\s*(?:/|(?:points? |stars? )?out of\b(?: an?\b)?(?: possible\b| maximum\b(?: of)?| total of\b)?"
-    r"|of\b)"
+    r"\s*(?:/|(?:points? |stars? )?out of\b(?: an?\b)?"
+    r"(?: possible\b| maximum\b(?: of)?| total of\b)?|of\b)"
     r"\s*[\[({]?(?P<top>[0-9]+(?:[.][0-9]+)?|two|three|four|five|ten)(?![0-9a-z])[\])}]?"
     r"|\s*,? on (?:a|the) (?:scale (?:of|from) )?(?:[0-9]+\s*(?:-|to)\s*)?"
     r"(?P<scale>[0-9]+)(?:[- ]point)?(?: scale)?",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+import json
 import random
 import time
 from typing import Any
@@ -12,7 +14,7 @@ from medbench_vlmeval.official import medebench, medq
 from medbench_vlmeval.parsing import ScoreReading, read_scores
 from medbench_vlmeval.types import Status
 from tests.parsing.replies import CP, EA, NAMED, SINGLE, VQ
-from tests.shared import shared_cases
+from tests.shared import shared_cases, shared_path
 
 RUBRICS = {"0-10 named": (0, 10), "0-2 single": (0, 2)}
 
@@ -50,6 +52,15 @@ def test_case_is_scored_as_published(case: dict[str, Any]) -> None:
         assert medebench.judge_scores(case["reply"]) == case["official"]
     else:
         assert case["official"] is None
+
+
+def test_strict_reading_of_the_replies_that_fooled_the_published_rule() -> None:
+    records = json.loads(shared_path("data/medq_faults.json").read_text(encoding="utf-8"))["faults"]
+    [record] = [record for record in records if record["id"] == "J6"]
+    for text in record["input"]:
+        wanted = record["expected"][text]
+        value = read_single(ast.literal_eval(text)).values["Score"]
+        assert value == (wanted if isinstance(wanted, int) else None), text
 
 
 @pytest.mark.parametrize(
