@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from .labels import GENERIC, Label, Labels
-from .marks import Mark, Place, Strength, correction_cues
+from .marks import Mark, Place, Strength, correction_cues, has_cue
 from .scale import Found, Kind, Scale, read_number
 
 _BLANKS = re.compile(r"[\s_\"'\[\]{})]*")
 _CONNECTOR = re.compile(
-    r"(?:[|:]|={1,3}>|-{1,3}>|→|⇒|=|-(?![0-9])|[~≈](?=\s?[0-9])"
+    r"(?:[|:]|={1,3}>|-{1,3}>|→|⇒|=|-(?![0-9])|[~≈,](?=\s?[0-9])"
     r"|(?:scores?|ratings?|rated|grade|value|points|final|is|was|are|at|as|of|to|an?|about|around|"
     r"approximately|roughly|equals?|gets?|receives?|deserves?|earns?)(?![^\W_])"
     r"|分数|评分|得分|为|是)",
@@ -48,6 +48,7 @@ _CLAUSE = re.compile(r"[.;,:()!?|-]\s")
 _CLAUSE_WINDOW = 80
 
 _BULLET = re.compile(r"[\s>#+•·▪●○◦|\-]*")
+_LIST_ITEM = re.compile(r"\W*[0-9]{1,2}[.)]\s+\S")
 _VALUE_END = re.compile(r"[\s.!;,|]*$")
 _SECTION_END = re.compile(
     r"[\s#•\-]*(?:\d{1,2}[.)] )?"
@@ -107,11 +108,25 @@ class LineReader:
         """The value in `segment`, the text from this label up to the next one."""
         position = label.end - label.start
         adjacent = adjacent_value(segment, position, self.scale)
-        if adjacent.kind in (Kind.VALUE, Kind.UNUSABLE):
-            return adjacent, Strength.LABELLED if label.opens_line else Strength.PROSE
+        strength = Strength.LABELLED if label.opens_line else Strength.PROSE
+        if adjacent.kind is Kind.VALUE:
+            return self._unless_corrected(segment, adjacent), strength
+        if adjacent.kind is Kind.UNUSABLE:
+            return adjacent, strength
+        if adjacent.has_denominator:
+            # "8/10 vs 9/10", "9 out of 10 moles": what comes next is no clearer.
+            return None, strength
         if label.opens_line and _NO_VALUE.match(segment, position):
             return Found(Kind.UNUSABLE, position), Strength.LABELLED
         return prose_value(segment, max(adjacent.end, position), self.scale), Strength.PROSE
+
+    def _unless_corrected(self, segment: str, reading: Found) -> Found:
+        """`reading`, or unusable if the same segment takes it back: "8/10 (revised: 6/10)"."""
+        if not has_cue(segment, reading.end):
+            return reading
+        later = prose_value(segment, reading.end, self.scale)
+        is_other = later is not None and later.value != reading.value
+        return Found(Kind.UNUSABLE, reading.end) if is_other else reading
 
     def _add(self, label: Label, reading: Found, strength: Strength, place: Place) -> None:
         name = label.name
@@ -146,9 +161,9 @@ class LineReader:
         if reading.kind not in (Kind.VALUE, Kind.UNUSABLE):
             return None
         fills_line = _VALUE_END.match(line, reading.end) is not None
-        if self.is_heading_above or (fills_line and reading.has_denominator):
+        if self.is_heading_above and not _LIST_ITEM.match(line):
             return reading
-        return None
+        return reading if fills_line and reading.has_denominator else None
 
     def _read_bare_edges(self, lines: Sequence[str]) -> None:
         """A first or last line that is nothing but a value, where only one value was asked for."""

@@ -11,7 +11,7 @@ from enum import IntEnum
 _CUE = re.compile(
     r"\b(?:actually|correction|corrected|correct (?:score|rating|value)s?|revis(?:e|ed|ing|ion)|"
     r"updat(?:e|ed|ing)|adjust(?:ed|ing)|reconsider\w*|on (?:second thoughts?|reflection)|"
-    r"i mean|i meant|scratch that|final(?:ly)?|"
+    r"i mean|i meant|wait|scratch that|final(?:ly)?|"
     r"my (?:own )?(?:verdict|scores?|ratings?|judge?ment))\b"
     r"|更正|修正|最终|最后",
     re.IGNORECASE,
@@ -46,6 +46,11 @@ class Mark:
     value: float | None
     strength: Strength
     place: Place
+
+
+def has_cue(text: str, position: int) -> bool:
+    """Whether a word of correction stands in `text` from `position` on."""
+    return _CUE.search(text, position) is not None
 
 
 def correction_cues(line: str, number: int, label_spans: Sequence[tuple[int, int]]) -> list[Place]:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable
 
 ELISION = "…"
-"""Stands where a quotation was: neither blank nor word nor number."""
+"""Stands where a quotation was, or a labelled tag ended: neither blank nor word nor number."""
 
 _SAME_SIGN = {"<wide>", "<narrow>", "<font>", "<small>"}
 _DASHES = "‐‑‒–—―−"
@@ -83,7 +83,7 @@ def without_markup(text: str, *, tag_label: Callable[[str], str | None]) -> str:
         label = tag_label(match[2])
         if label is None:
             return " "
-        return "" if match[1] else f"{label}: "
+        return ELISION if match[1] else f"{label}: "
 
     text = _FENCE.sub("", text)
     text = _STRUCK.sub("", text)

@@ -65,14 +65,14 @@ DECLINES: tuple[re.Pattern[str], ...] = (
     # French
     re.compile(
         r"je ne (?:peux|puis|suis) (?:malheureusement )?pas "
-        r"(?:en mesure |capable |autorisée? |vous )*(?:de |d'|à )?(?:vous )?(?:aider|analyser|interpréter|évaluer|fournir|répondre|générer|"
-        r"modifier|créer|traiter|noter)"
+        r"(?:en mesure |capable |autorisée? |vous )*(?:de |d'|à )?(?:vous )?"
+        r"(?:aider|analyser|interpréter|évaluer|fournir|répondre|générer|modifier|créer|traiter|noter)"
     ),
     # Spanish
     re.compile(
         r"no (?:puedo|podemos|me es posible|estoy (?:en condiciones|capacitad[oa]))\s?"
-        r"(?:de |para )?(?:ayudar|asistir|analizar|interpretar|evaluar|proporcionar|responder|generar|editar|"
-        r"crear|cumplir|calificar|realizar)"
+        r"(?:de |para )?(?:ayudar|asistir|analizar|interpretar|evaluar|proporcionar|responder|"
+        r"generar|editar|crear|cumplir|calificar|realizar)"
     ),
 )
 

@@ -29,12 +29,14 @@ _JOINT = re.compile(
 
 _NUMBER_WORDS = {"two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
 
-_UNIT = re.compile(r"\s*(?:points?|pts?|stars?|marks?|分|点)(?![a-z])", re.IGNORECASE)
+# "1 point for noise and 1 point for blur" are parts of a score.
+_UNIT = re.compile(r"\s*(?:points?(?! for\b)|pts?|stars?|marks?|分|点)(?![a-z])", re.IGNORECASE)
+_SAME_IN_PERCENT = re.compile(r"\s?(?:=|or)\s?[0-9.]{1,6}\s?%")
 # A number followed by any other lower-case word counts something: "3 moles were removed".
 _AFTER_VALUE = re.compile(
     r"(?:because|since|as(?! (?:if|though)\b)|for|due|but|with|and|given|although|though|while|"
     r"however|so|where|which|reflecting|indicating|owing|overall|final|total|on|based|considering|"
-    r"despite|thus|hence|therefore|after|compared|relative)\b"
+    r"despite|thus|hence|therefore|after|compared|relative|to (?:this|that|the|it|each))\b"
 )
 _STATED_SCALE = re.compile(
     r"(?P<low>[0-9]+(?:\.[0-9]+)?)\s*(?:-|to|~)\s*(?P<high>[0-9]+(?:\.[0-9]+)?)"
@@ -121,9 +123,11 @@ def read_number(text: str, position: int, scale: Scale) -> Found:
         end = _past_closers(text, denominator.end())
     last, end, is_list = _past_list(text, end)
     end = _past_unit(text, end)
+    if denominator and (percent := _SAME_IN_PERCENT.match(text, end)):
+        end = percent.end()
     follower = _follower(text, end)
     if follower is not Kind.VALUE:
-        return Found(follower, end)
+        return Found(follower, end, has_denominator=denominator is not None)
     if is_list:
         spans_scale = first in (scale.low, scale.low + 1) and last == scale.high
         return Found(Kind.SCALE if spans_scale else Kind.UNUSABLE, end)
@@ -153,8 +157,10 @@ def _past_list(text: str, end: int) -> tuple[float, int, bool]:
 
 
 def _counts_something(text: str, end: int) -> bool:
-    follower = _follower(text, _past_unit(text, end))
-    return follower is Kind.NOTHING and _JOINT.match(text, end) is None
+    if _follower(text, _past_unit(text, end)) is not Kind.NOTHING:
+        return False
+    # "10 - 2 = 8" is a sum, and "0, 1 or 2" goes on.
+    return _JOINT.match(text, end) is None and not text[end : end + 4].lstrip().startswith("=")
 
 
 def _follower(text: str, end: int) -> Kind:
@@ -162,7 +168,7 @@ def _follower(text: str, end: int) -> Kind:
     if end >= len(text):
         return Kind.VALUE
     sign = text[end]
-    if sign in "%+‰/" or sign.isnumeric():
+    if sign in "%+‰/\\" or sign.isnumeric():
         return Kind.UNUSABLE
     if sign in ".,:" and text[end + 1 : end + 2].isdigit():
         return Kind.UNUSABLE
@@ -171,7 +177,7 @@ def _follower(text: str, end: int) -> Kind:
     if not sign.isspace():
         return Kind.NOTHING if sign in "=°^×*⁄" else Kind.VALUE
     rest = text[end : end + 40].lstrip()
-    if rest[:1] in ("%", "±"):
+    if rest[:1] in ("%", "±") or rest[:1].isnumeric():
         return Kind.UNUSABLE
     if rest[:1] in ("=", "×"):
         return Kind.NOTHING

@@ -362,6 +362,189 @@ NAMED: list[tuple[str, str, tuple[float | None, float | None, float | None]]] = 
         "Contextual Preservation: 9/10\nVisual Quality: 7/10",
         (8, 9, 7),
     ),
+    (
+        "gpt4o_typical",
+        "**Step 1: Visual differences**\n\n"
+        "1. The mole on the left cheek (about 4 mm) has been removed.\n"
+        "2. Skin texture in a 10x10 area looks smoother.\n3. No changes to eyes or hair.\n"
+        "\n**Step 2: Evaluation**\n\n- Editing Accuracy: 7/10  \n"
+        "  The mole was removed but 2 smaller ones remain.\n"
+        "- Contextual Preservation: 9/10  \n  Background is intact.\n"
+        "- Visual Quality: 8/10  \n  Slight blur.",
+        (7, 9, 8),
+    ),
+    (
+        "gemini_bullets",
+        "*   **Editing Accuracy (0-10):** 6/10. The edit follows the description, but...\n"
+        "*   **Contextual Preservation (0-10):** 10/10. Perfect.\n"
+        "*   **Visual Quality (0-10):** 9/10.",
+        (6, 10, 9),
+    ),
+    (
+        "deduction",
+        "Editing Accuracy: Starting from 10, I deduct 2 for missing hair and 1 "
+        "for color, giving 7/10.\n"
+        "Contextual Preservation: 9/10 (deducted 1 for the background)\n"
+        "Visual Quality: 10 - 2 = 8/10",
+        (7, 9, 8),
+    ),
+    (
+        "justification_first",
+        "1. Editing Accuracy\n   Justification: 3 lesions gone.\n   Score: 8\n"
+        "2. Contextual Preservation\n   Justification: 2 px shift.\n   Score: 9\n"
+        "3. Visual Quality\n   Justification: ok\n   Score: 7",
+        (8, 9, 7),
+    ),
+    (
+        "just_off_the_scale",
+        "Editing Accuracy: -2/10\nContextual Preservation: 11/10\nVisual Quality: 10.5",
+        (None, None, None),
+    ),
+    (
+        "ends_of_the_scale",
+        "Editing Accuracy: 0/10\nContextual Preservation: 10/10\nVisual Quality: 0.0",
+        (0, 10, 0),
+    ),
+    (
+        "na_then_number",
+        "Editing Accuracy: N/A (would be 3/10)\nContextual Preservation: 9\nVisual Quality: 7",
+        (None, 9, 7),
+    ),
+    (
+        "html_table",
+        "<table><tr><td>Editing Accuracy</td><td>8/10</td></tr>\n"
+        "<tr><td>Contextual Preservation</td><td>9/10</td></tr>\n"
+        "<tr><td>Visual Quality</td><td>7/10</td></tr></table>",
+        (8, 9, 7),
+    ),
+    (
+        "json_with_braces_in_texts",
+        '{\n  "differences": ["a {bracket} in text", "score: 3"],\n'
+        '  "Editing Accuracy": "8/10",\n  "Contextual Preservation": "9",\n'
+        '  "Visual Quality": "7 - some blur"\n}',
+        (8, 9, 7),
+    ),
+    (
+        "json_text_conflict",
+        '{"Editing Accuracy": 8, "Contextual Preservation": 9, "Visual Quality": 7}\n\n'
+        "Editing Accuracy: 6",
+        (None, 9, 7),
+    ),
+    (
+        "json_comment",
+        '{\n  "Editing Accuracy": 8, // good\n  "Contextual Preservation": 9, // ok\n'
+        '  "Visual Quality": 7\n}',
+        (8, 9, 7),
+    ),
+    (
+        "json_array_pairs",
+        '[["Editing Accuracy", 8], ["Contextual Preservation", 9], ["Visual Quality", 7]]',
+        (8, 9, 7),
+    ),
+    (
+        "parenthetical",
+        "The edit is accurate (Editing Accuracy: 8/10), well preserved "
+        "(Contextual Preservation: 9/10) and sharp (Visual Quality: 7/10).",
+        (8, 9, 7),
+    ),
+    (
+        "reason_with_scale",
+        "Editing Accuracy: 8/10 (on a scale where 10 is perfect)\n"
+        "Contextual Preservation: 9 on a scale of 0-10\n"
+        "Visual Quality: 7 on a 10-point scale",
+        (8, 9, 7),
+    ),
+    (
+        "not_ten",
+        "Editing Accuracy: 4 on a scale of 1 to 5\n"
+        "Contextual Preservation: 4 stars out of 5\nVisual Quality: 70/100",
+        (None, None, None),
+    ),
+    (
+        "heading_number_list",
+        "### Editing Accuracy\n1. mole removed\n2. scar left\n\nScore: 6/10\n"
+        "### Contextual Preservation\n- 9/10\n### Visual Quality\n7 - crisp edges",
+        (6, 9, 7),
+    ),
+    (
+        "odd_slashes",
+        "Editing Accuracy: 8//10\nContextual Preservation: 9\\10\nVisual Quality: 7|10",
+        (None, None, None),
+    ),
+    (
+        "spelled_low",
+        "Editing Accuracy: **Low (2/10)**\nContextual Preservation: **High (9/10)**\n"
+        "Visual Quality: Medium – 5/10",
+        (2, 9, 5),
+    ),
+    (
+        "taken_back_on_the_same_line",
+        "Editing Accuracy: 8/10. Wait, that's too high. Editing Accuracy: 6/10.\n"
+        "Contextual Preservation: 9/10\nVisual Quality: 7/10",
+        (6, 9, 7),
+    ),
+    (
+        "revised",
+        "Editing Accuracy: 8/10 (revised: 6/10)\nContextual Preservation: 9/10\n"
+        "Visual Quality: 7/10",
+        (None, 9, 7),
+    ),
+    (
+        "comma_separated",
+        "Editing Accuracy,8\nContextual Preservation,9\nVisual Quality,7",
+        (8, 9, 7),
+    ),
+    (
+        "value_before",
+        "8/10 - Editing Accuracy\n9/10 - Contextual Preservation\n7/10 - Visual Quality",
+        (None, None, None),
+    ),
+    (
+        "star_rating_beside_the_number",
+        "Editing Accuracy: ★★★★☆ (8/10)\nContextual Preservation: ★★★★★\nVisual Quality: 7/10 ★",
+        (8, None, 7),
+    ),
+    (
+        "percentage_after",
+        "Editing Accuracy: 8/10 (80%)\nContextual Preservation: 9/10 = 90%\n"
+        "Visual Quality: 7/10, i.e. 70%",
+        (8, 9, 7),
+    ),
+    (
+        "average_line",
+        "Editing Accuracy: 8/10\nContextual Preservation: 9/10\nVisual Quality: 7/10\nAverage: 8.0",
+        (8, 9, 7),
+    ),
+    (
+        "two_images",
+        "Image A\nEditing Accuracy: 8/10\nContextual Preservation: 9/10\n"
+        "Visual Quality: 7/10\nImage B\nEditing Accuracy: 6/10\n"
+        "Contextual Preservation: 9/10\nVisual Quality: 5/10",
+        (None, 9, None),
+    ),
+    (
+        "inch_mark",
+        'The mole (0.5") is gone.\nEditing Accuracy: 8/10\nContextual Preservation: 9/10\n'
+        "Visual Quality: 7/10",
+        (8, 9, 7),
+    ),
+    (
+        "improved_from",
+        "Visual Quality improved from 5 to 7.\nEditing Accuracy: 8\nContextual Preservation: 9",
+        (8, 9, None),
+    ),
+    (
+        "compare",
+        "Editing Accuracy: 8/10 vs 9/10 for the reference\nContextual Preservation: 9\n"
+        "Visual Quality: 7",
+        (None, 9, 7),
+    ),
+    (
+        "name_inside_another_explanation",
+        "Editing Accuracy: 8/10 - visual quality aside, the mole is gone.\n"
+        "Contextual Preservation: 9/10\nVisual Quality: 7/10",
+        (8, 9, 7),
+    ),
 ]
 
 SINGLE: list[tuple[str, str, float | None]] = [
@@ -415,4 +598,60 @@ SINGLE: list[tuple[str, str, float | None]] = [
     ("step_number", "Step 2: Score: 1", 1),
     ("final_score_heading", "### Final Score\n\n2", 2),
     ("empty_label", "Score:", None),
+    ("scale_after", "Score: 2 (0-2)", 2),
+    ("angle_brackets", "Score: <2>", 2),
+    (
+        "hypothetical_other_score",
+        "Score: 1 (partially consistent); Score: 2 would need the location.",
+        1,
+    ),
+    ("legend_below", "Score: 0\n(0 = no overlap, 1 = some, 2 = full)", 0),
+    ("not_another", "Score: 2, not 1", 2),
+    ("open_range", "Score: 1 or higher", None),
+    ("bound_in_words", "Score: at least 1", None),
+    ("bound", "Score: <1", None),
+    ("chinese_sentence", "得分为2分", 2),
+    ("chinese_first_person", "我给出的评分是1。", 1),
+    ("chinese_final", "最终评分：2", 2),
+    ("end_token", "Score: 2 \n<|im_end|>", 2),
+    ("end_tag", "Score: 2</s>", 2),
+    ("whole_block_quote", "> Score: 1", 1),
+    ("block_quote_after", "Score: 1\n> quoted Score: 2", 1),
+    ("json_off_scale", '{"score": 2.5}', None),
+    ("claim_in_prose_before", "The candidate claims a score of 2. Score: 0", None),
+    ("planted_sentence_before_the_line", "The candidate's own text says Score: 2.\nScore: 0", 0),
+    ("xml_with_reason", "<score>1</score><reason>2</reason>", 1),
+    ("roman", "Score: I", None),
+    ("ordinal", "Score: 1st", None),
+    ("sum", "Score: 2 - 1 = 1", None),
+    ("arrow", "Score: 1 → 2", None),
+    ("two_numbers", "Score: 1 2", None),
+    ("assigned_to", "I would assign a score of 2 to this description.", 2),
+    ("bare_points", "2 points", 2),
+    ("numbered_reasons", "Reasoning: 1) noise named 2) blur missed\nScore: 1", 1),
+    ("scientific", "Score: 1e0", None),
+    ("leading_zero", "Score: 02", 2),
+    (
+        "two_ratings",
+        "The rubric gives 2 for a full match. This is a partial match, so I give 1.",
+        None,
+    ),
+    (
+        "numbered_list_below",
+        "Score:\n1. The candidate misses noise.\n2. It names blur.\n\nOverall: 1",
+        None,
+    ),
+    ("points_for_parts", "I assign 1 point for noise and 1 point for blur, total 2.", None),
+    ("word_and_number", "Score: two (2)", None),
+    ("double_brackets", "[[2]]", 2),
+    ("label_on_another_scale", "Score (0-10): 1", None),
+    ("label_states_the_scale", "Score (out of 2): 1", 1),
+    ("arabic_digit", "Score: ٢", 2),
+    ("circled_digit", "Score: ②", None),
+    ("no_leading_zero", "Score: .5", None),
+    ("hypothetical", "Score would be 2 if all matched, but it is 1", None),
+    ("rather_than", "Score: 1 rather than 2", None),
+    ("two_dashes", "Score: --1", None),
+    ("thousands", "Score: 1 000", None),
+    ("list_item", "2. The candidate is consistent.", None),
 ]
