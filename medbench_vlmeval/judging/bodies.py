@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from io import BytesIO
@@ -15,6 +15,7 @@ from typing import Any
 
 from PIL import Image
 
+from ..files import sha256_bytes
 from ..images import encode_for_judge
 from . import pricing
 from .calls import JudgeCall, Message
@@ -32,6 +33,10 @@ class Part:
     size_wh: tuple[int, int] | None = None
     """Of an image."""
 
+    @property
+    def is_image(self) -> bool:
+        return self.size_wh is not None
+
 
 @dataclass(frozen=True)
 class PreparedMessage:
@@ -40,27 +45,50 @@ class PreparedMessage:
     role: str
     parts: tuple[Part, ...]
 
-    @property
-    def json(self) -> bytes:
+    def fragments(self) -> Iterator[bytes]:
+        """The message's JSON in pieces, so that images are copied once, into the request."""
+        yield b'{"role":' + _dump(self.role) + b',"content":'
         # A lone text goes as plain string: some servers know no lists for text-only models.
-        if len(self.parts) == 1 and self.parts[0].size_wh is None:
-            content = _dump(self.parts[0].shown["text"])
+        if len(self.parts) == 1 and not self.parts[0].is_image:
+            yield _dump(self.parts[0].shown["text"])
         else:
-            content = b"[" + b",".join(part.json for part in self.parts) + b"]"
-        return b'{"role":' + _dump(self.role) + b',"content":' + content + b"}"
+            for number, part in enumerate(self.parts):
+                yield b"," if number else b"["
+                yield part.json
+            yield b"]"
+        yield b"}"
 
     @property
     def shown(self) -> dict[str, Any]:
+        """For the log: images by hash."""
         return {"role": self.role, "content": [dict(part.shown) for part in self.parts]}
 
 
 def body(model: str, messages: Sequence[PreparedMessage], parameters: Mapping[str, Any]) -> bytes:
     """The request body; equal inputs give equal bytes."""
-    fields = b"".join(
+    pieces = [b'{"model":' + _dump(model) + b',"messages":']
+    for number, message in enumerate(messages):
+        pieces.append(b"," if number else b"[")
+        pieces.extend(message.fragments())
+    pieces.append(b"]")
+    pieces.extend(
         b"," + _dump(name) + b":" + _dump(parameters[name]) for name in sorted(parameters)
     )
-    joined = b",".join(message.json for message in messages)
-    return b'{"model":' + _dump(model) + b',"messages":[' + joined + b"]" + fields + b"}"
+    pieces.append(b"}")
+    return b"".join(pieces)
+
+
+def call_id(model: str, messages: Sequence[PreparedMessage], parameters: Mapping[str, Any]) -> str:
+    """SHA-256 of the request with every image replaced by its own SHA-256.
+
+    It can be recomputed from a line of the judge log, which holds just that.
+    """
+    request = {
+        "model": model,
+        "messages": [message.shown for message in messages],
+        "parameters": dict(parameters),
+    }
+    return sha256_bytes(json.dumps(request, sort_keys=True, separators=(",", ":")).encode("ascii"))
 
 
 def merged(messages: Sequence[PreparedMessage]) -> tuple[PreparedMessage, ...]:

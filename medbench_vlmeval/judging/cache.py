@@ -20,7 +20,7 @@ _OPEN_ATTEMPTS = 20
 
 
 def cache_key(call_id: str, identity: str, repeat: int) -> str:
-    """Key of one verdict: request body, whose judge it is, and which of the repeats."""
+    """Key of one verdict: the request, whose judge it is, and which of the repeats."""
     return sha256_bytes(f"{call_id}\n{identity}\n{repeat}".encode())
 
 
@@ -45,10 +45,9 @@ class ReplyCache:
             pragmas={"journal_mode": "wal", "synchronous": "normal"},
             timeout=_BUSY_SECONDS,
         )
-        self._verdict = _verdict_model(peewee, self._database)
         try:
             _connect(peewee, self._database)
-            self._database.create_tables([self._verdict], safe=True)
+            self._database.create_tables([_table(peewee, self._database)], safe=True)
         except (peewee.DatabaseError, sqlite3.DatabaseError) as error:
             self.close()
             raise ValueError(
@@ -56,31 +55,29 @@ class ReplyCache:
                 "move the file away or choose another one"
             ) from error
 
+    # The two statements below are written out: building them anew for every call costs more CPU
+    # than everything else between a reply and its verdict.
+
     def attempts(self, key: str) -> list[dict[str, Any]] | None:
         """The replies behind the latest usable verdict, first question first; `None`: none yet."""
-        table = self._verdict
-        found = (
-            table.select(table.attempts)
-            .where((table.key == key) & table.usable)
-            .order_by(table.id.desc())
-            .first()
-        )
+        found = self._database.execute_sql(
+            "SELECT attempts FROM verdict WHERE key = ? AND usable ORDER BY id DESC LIMIT 1", (key,)
+        ).fetchone()
         if found is None:
             return None
-        attempts: list[dict[str, Any]] = json.loads(found.attempts)
+        attempts: list[dict[str, Any]] = json.loads(found[0])
         return attempts
 
     def store(
         self, key: str, call_id: str, attempts: Sequence[Mapping[str, Any]], *, usable: bool
     ) -> None:
         """Keep the replies of one finished verdict."""
-        self._verdict.insert(
-            key=key,
-            call_id=call_id,
-            usable=usable,
-            stored_at=time.time(),
-            attempts=json.dumps([dict(attempt) for attempt in attempts]),
-        ).execute()
+        stored = json.dumps([dict(attempt) for attempt in attempts])
+        self._database.execute_sql(
+            "INSERT INTO verdict (key, call_id, usable, stored_at, attempts)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (key, call_id, usable, time.time(), stored),
+        )
 
     def close(self) -> None:
         if not self._database.is_closed():
@@ -95,7 +92,7 @@ def _peewee() -> Any:
     return peewee
 
 
-def _verdict_model(peewee: Any, database: Any) -> Any:
+def _table(peewee: Any, database: Any) -> Any:
     # Made per database: a model class is bound to one, and a process may hold several caches.
     class Verdict(peewee.Model):
         key = peewee.CharField(index=True)

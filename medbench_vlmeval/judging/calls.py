@@ -91,7 +91,7 @@ class Verdict:
     first_reply: str
     """The reply to the first, unaltered question: what a published one-shot rule would read."""
     call_id: str
-    """SHA-256 of the first request body; finds the replies in the log and in the cache."""
+    """SHA-256 of the first request, images by their hash; finds the replies in log and cache."""
     model_requested: str
     model_returned: str
     finish_reason: str

@@ -10,10 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..files import sha256_bytes
 from .adaptation import Adaptation
 from .attempts import Attempt, is_usable
-from .bodies import Preparer, body, prompt_tokens
+from .bodies import Preparer, call_id, prompt_tokens
 from .cache import ReplyCache, cache_key
 from .calls import Estimate, JudgeCall, JudgeStopped, Verdict, status_counts
 from .endpoint import ChatEndpoint, Endpoint, HostEndpoint
@@ -195,8 +194,8 @@ class Judge:
             preparer = Preparer(encoders)
             for job in jobs:
                 messages = await preparer.prepared(job.call)
-                call_id = sha256_bytes(body(settings.model, messages, settings.parameters))
-                key = cache_key(call_id, self._identity, job.repeat)
+                asked = call_id(settings.model, messages, settings.parameters)
+                key = cache_key(asked, self._identity, job.repeat)
                 if key in known or _is_answered(cache, key, job):
                     n_cached += 1
                 else:

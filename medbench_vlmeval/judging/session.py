@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..files import sha256_bytes
 from ..types import Status
 from . import bodies
 from .attempts import Attempt, is_usable, verdict_of
@@ -61,7 +60,7 @@ class Session:
 
     async def _verdict(self, job: Job, messages: tuple[bodies.PreparedMessage, ...]) -> Verdict:
         question = Question(job.call, messages, self.settings.parameters)
-        call_id = sha256_bytes(bodies.body(self.settings.model, messages, self.settings.parameters))
+        call_id = bodies.call_id(self.settings.model, messages, self.settings.parameters)
         key = cache_key(call_id, self.identity, job.repeat)
         # The same question from two samples is asked once: the second finds it in the cache.
         lock = self._locks.setdefault(key, asyncio.Lock())

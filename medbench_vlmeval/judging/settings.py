@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from .host_options import DEFAULT_MODEL, chosen_by_host
 
@@ -114,7 +114,9 @@ class JudgeSettings:
     def secrets(self) -> tuple[str, ...]:
         """Texts that must not reach a file, a log or an error message, longest first."""
         parts = urlsplit(self.base_url or "")
-        found = {self.api_key, parts.password, parts.query, _userinfo(parts.netloc)} - {None, ""}
+        queried = (value for _, value in parse_qsl(parts.query))
+        found = {self.api_key, parts.password, parts.query, _userinfo(parts.netloc), *queried}
+        found -= {None, ""}
         return tuple(sorted((str(secret) for secret in found), key=len, reverse=True))
 
     @property
@@ -154,8 +156,8 @@ class JudgeSettings:
         Reads the host's ``model``, ``api_base``, ``key``, ``nproc``, ``retry``, ``timeout``,
         ``temperature`` and ``max_tokens``, our ``medbench_max_cost`` and ``medbench_judge_*``,
         and the variables ``OPENAI_API_KEY``, ``OPENAI_API_BASE``, ``OPENAI_BASE_URL``,
-        ``LOCAL_LLM`` and ``MEDBENCH_JUDGE_CACHE``. Other host options are ignored. There is no judge when neither
-        key nor address is known, or the model is ``exact_matching``.
+        ``LOCAL_LLM`` and ``MEDBENCH_JUDGE_CACHE``. Other host options are ignored. There is no
+        judge when neither key nor address is known, or the model is ``exact_matching``.
 
         Raises:
             ValueError: an option that begins with ``medbench_`` and is not known, or a value that

@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,7 @@ ROW_MARK = re.compile(r"\brow (\d+)\b")
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server sends back. `times` tells how often in a list of answers; `None`: for ever."""
+    """What the server sends back. `times`: how often, in a list of answers; `None`: for ever."""
 
     status: int = 200
     json: Any = None
@@ -265,7 +266,8 @@ def main() -> None:
         serving = asyncio.ensure_future(server.serve(arguments.port))
         while not server.port:
             await asyncio.sleep(0.01)
-        print(server.base_url, flush=True)
+        sys.stdout.write(server.base_url + "\n")
+        sys.stdout.flush()
         await serving
 
     asyncio.run(run())
