@@ -79,8 +79,10 @@ class ChatEndpoint:
         """
         try:
             return await asyncio.wait_for(self._post(body), self._settings.timeout_s)
-        except (asyncio.TimeoutError, self._openai.APITimeoutError):
-            failure = Failure(0, f"{self._settings.timeout_s:g} s", timed_out=True)
+        except (asyncio.TimeoutError, self._openai.APITimeoutError) as error:
+            # A connection that does not come about is no slow answer.
+            connecting = type(error.__cause__).__name__ == "ConnectTimeout"
+            failure = Failure(0, f"{self._settings.timeout_s:g} s", timed_out=not connecting)
         except self._openai.APIConnectionError as error:
             failure = Failure(0, _cause(error))
         except self._openai.APIStatusError as error:

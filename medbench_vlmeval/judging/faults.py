@@ -67,7 +67,7 @@ class Fault:
     wait_s: float | None = None
     """What the endpoint asked for."""
     is_connection: bool = False
-    """Nothing came back at all."""
+    """There was nobody to answer, as against somebody who took too long."""
 
 
 def fault_of(failure: Failure, *, now: datetime | None = None) -> Fault:
@@ -75,7 +75,7 @@ def fault_of(failure: Failure, *, now: datetime | None = None) -> Fault:
     note = _note(failure)
     wait_s = retry_after(failure.headers, now=now)
     if failure.status == 0:
-        return Fault(Remedy.REPEAT, note, is_connection=True)
+        return Fault(Remedy.REPEAT, note, is_connection=not failure.timed_out)
     if failure.status == 402 or failure.code in _QUOTA_CODES:
         return Fault(Remedy.STOP, note, kind="quota")
     if failure.status in (401, 403):

@@ -24,6 +24,7 @@ LONGEST_WAIT_S = 600.0
 _FIRST_BACKOFF_S = 0.5
 _LONGEST_BACKOFF_S = 60.0
 _FEWEST_FAILURES_IN_A_ROW = 8
+_BROKEN_CONNECTIONS_IN_A_ROW = 3
 _DRAIN_S = 10.0
 
 _EXPLANATIONS = {
@@ -123,13 +124,10 @@ class Line:
             sleep=self._clock.sleep,
             reraise=True,
         )
-        answers_before = self._answers
         try:
             return await repeating(self._transmit, question)
         except _Passing as passing:
             fault = passing.fault
-        if fault.is_connection and self._answers == answers_before:
-            raise self.stopped("unreachable", fault.note)
         raise self._gave_up(fault)
 
     async def _transmit(self, question: Question) -> tuple[Any, Adaptation]:
@@ -176,9 +174,18 @@ class Line:
 
     def _gave_up(self, fault: Fault) -> Exception:
         self._failures_in_a_row += 1
-        if self._failures_in_a_row >= max(_FEWEST_FAILURES_IN_A_ROW, 2 * self._settings.nproc):
-            return self.stopped("unavailable", fault.note)
+        if fault.is_connection and not self._answers:
+            return self.stopped("unreachable", fault.note)
+        if self._failures_in_a_row >= self._bearable(fault):
+            kind = "unreachable" if fault.is_connection else "unavailable"
+            return self.stopped(kind, fault.note)
         return GaveUp(Status.API_FAIL, self._shown(fault.note))
+
+    def _bearable(self, fault: Fault) -> int:
+        """Calls in a row, after all their repetitions, that may fail before we stop asking."""
+        if fault.is_connection:
+            return _BROKEN_CONNECTIONS_IN_A_ROW
+        return max(_FEWEST_FAILURES_IN_A_ROW, 2 * self._settings.nproc)
 
     def _wait(self, state: Any) -> float:
         from tenacity import wait_exponential_jitter
