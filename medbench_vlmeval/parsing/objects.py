@@ -23,7 +23,6 @@ class Region(NamedTuple):
 
     start: int
     end: int
-    depth: int
 
 
 class _Pairs(list):
@@ -42,7 +41,7 @@ def object_marks(text: str, labels: Labels, scale: Scale) -> tuple[list[Mark], s
         source = text[region.start : region.end]
         line += text.count("\n", position, region.start)
         pieces.append(text[position : region.start])
-        value = _read(source) if region.depth <= _DEEPEST else None
+        value = _read(source)
         found = [] if value is None else list(_verdicts(value, labels, scale, owner=None))
         marks += [Mark(name, score, Strength.LABELLED, (line, 0)) for name, score in found]
         pieces.append("\n" * source.count("\n") if found else source)
@@ -59,15 +58,24 @@ def _outermost(text: str) -> list[Region]:
         if brace[0] == "{":
             open_at.append(brace.start())
         elif open_at:
-            start, depth = open_at.pop(), 1
+            start = open_at.pop()
             while closed and closed[-1].start > start:
-                depth = max(depth, closed.pop().depth + 1)
-            closed.append(Region(start, brace.end(), depth))
+                closed.pop()
+            closed.append(Region(start, brace.end()))
     return closed
 
 
+def _nesting(source: str) -> int:
+    """How deep brackets nest, at most; those inside texts are counted too."""
+    depth = deepest = 0
+    for bracket in re.finditer(r"[][{}]", source):
+        depth += 1 if bracket[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
 def _read(source: str) -> Any:
-    if ":" not in source:
+    if ":" not in source or _nesting(source) > _DEEPEST:
         return None
     try:
         return json.loads(source, object_pairs_hook=_Pairs)
@@ -128,7 +136,7 @@ def _score(item: Any, scale: Scale) -> float | None:
     if isinstance(item, bool) or item is None:
         return None
     if isinstance(item, (int, float)):
-        return scale.value(float(item))
+        return scale.value(float(item)) if scale.low <= item <= scale.high else None
     if not isinstance(item, str):
         return None
     start = _NUMBER_START.match(item)

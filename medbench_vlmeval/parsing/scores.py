@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..types import Status
 from .labels import Labels, is_generic_key, labels_of
-from .lines import LineReader, whole_value
+from .lines import LineReader
 from .marks import Mark, verdict
 from .objects import object_marks
 from .plain_text import folded, without_markup, without_quotations
@@ -16,6 +16,7 @@ from .refusals import is_api_failure, is_refusal
 from .scale import Scale
 from .tables import table_marks
 from .thinking import without_thinking
+from .values import whole_value
 
 _LONGEST_LABEL = 80
 

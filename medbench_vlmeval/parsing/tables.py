@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from .labels import Labels, is_generic_key
-from .lines import adjacent_value, whole_value
 from .marks import Mark, Strength
 from .scale import Found, Kind, Scale
+from .values import adjacent_value, whole_value
 
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 
@@ -49,53 +51,65 @@ def _cells(line: str) -> Row:
     return [cell.strip() for cell in cells]
 
 
+@dataclass(frozen=True)
+class _Table:
+    """One table: its header (empty if it has none) and the rubric it is read for."""
+
+    header: Row
+    labels: Labels
+    scale: Scale
+
+    @cached_property
+    def score_columns(self) -> list[int]:
+        return [column for column, cell in enumerate(self.header) if is_generic_key(cell)]
+
+    @cached_property
+    def is_on_other_scale(self) -> bool:
+        return any(self.scale.states_other(self.header[column]) for column in self.score_columns)
+
+    def row_marks(self, number: int, row: Row) -> Iterator[Mark]:
+        """The verdicts of one row: a name in a cell, or values below names in the header."""
+        for owner, cell in enumerate(row):
+            name = self.labels.named(cell)
+            if name is not None:
+                yield from self._mark(name, number, owner, self._named_value(row, owner), cell)
+                return
+        for column, heading in enumerate(self.header[: len(row)]):
+            name = self.labels.named(heading)
+            if name is not None:
+                reading = _leading_value(row[column], self.scale)
+                yield from self._mark(name, number, column, reading, heading)
+
+    def _mark(
+        self, name: str, number: int, column: int, reading: Found | None, heading: str
+    ) -> Iterator[Mark]:
+        if reading is not None:
+            is_on_other_scale = self.is_on_other_scale or self.scale.states_other(heading)
+            value = None if is_on_other_scale else reading.value
+            yield Mark(name, value, Strength.LABELLED, (number, column))
+
+    def _named_value(self, row: Row, owner: int) -> Found | None:
+        """The value in a row whose cell `owner` is a name."""
+        columns = [column for column in self.score_columns[:2] if column != owner]
+        # More than one column of scores is several candidates.
+        if len(columns) == 1 and columns[0] < len(row):
+            return _leading_value(row[columns[0]], self.scale)
+        whole = [whole_value(cell, self.scale) for cell in row[owner + 1 :]]
+        readings = [reading for reading in whole if reading is not None]
+        if not readings and owner + 1 < len(row):
+            return _leading_value(row[owner + 1], self.scale)
+        if len({reading.value for reading in readings}) > 1:
+            return Found(Kind.UNUSABLE, 0)
+        return readings[0] if readings else None
+
+
 def _block_marks(rows: Sequence[tuple[int, Row]], labels: Labels, scale: Scale) -> Iterator[Mark]:
     header: Row = []
     if len(rows) > 1 and _RULE.fullmatch("|".join(rows[1][1])):
         header, rows = rows[0][1], rows[2:]
-    columns = {column: name for column, cell in enumerate(header) if (name := labels.named(cell))}
-    score_columns = [column for column, cell in enumerate(header) if is_generic_key(cell)]
+    table = _Table(header, labels, scale)
     for number, row in rows:
-        owners = [column for column, cell in enumerate(row) if labels.named(cell)]
-        if owners:
-            yield from _row_mark(number, row, owners[0], header, score_columns, labels, scale)
-            continue
-        for column, name in columns.items():
-            reading = _leading_value(row[column], scale) if column < len(row) else None
-            if reading is not None:
-                value = None if scale.states_other(header[column]) else reading.value
-                yield Mark(name, value, Strength.LABELLED, (number, column))
-
-
-def _row_mark(
-    number: int,
-    row: Row,
-    owner: int,
-    header: Row,
-    score_columns: Sequence[int],
-    labels: Labels,
-    scale: Scale,
-) -> Iterator[Mark]:
-    name = labels.named(row[owner])
-    reading = _row_value(row, owner, score_columns, scale)
-    if name is None or reading is None:
-        return
-    headings = [row[owner], *(header[column] for column in score_columns)]
-    is_other_scale = any(scale.states_other(heading) for heading in headings)
-    yield Mark(name, None if is_other_scale else reading.value, Strength.LABELLED, (number, owner))
-
-
-def _row_value(row: Row, owner: int, score_columns: Sequence[int], scale: Scale) -> Found | None:
-    columns = [column for column in score_columns if column != owner and column < len(row)]
-    if len(columns) == 1:
-        return _leading_value(row[columns[0]], scale)
-    whole = [whole_value(cell, scale) for cell in row[owner + 1 :]]
-    readings = [reading for reading in whole if reading is not None]
-    if not readings and owner + 1 < len(row):
-        return _leading_value(row[owner + 1], scale)
-    if len({reading.value for reading in readings}) > 1:
-        return Found(Kind.UNUSABLE, 0)
-    return readings[0] if readings else None
+        yield from table.row_marks(number, row)
 
 
 def _leading_value(cell: str, scale: Scale) -> Found | None:

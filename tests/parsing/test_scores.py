@@ -189,6 +189,35 @@ def test_no_text_gives_a_value_off_the_scale(text: str) -> None:
     assert value in (None, 0, 1, 2)
 
 
+@given(st.text(max_size=80))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    for framed in (text, f"Score: {text}", f'{{"Score": {text}}}', f"| Score | {text} |"):
+        assert set(read_single(framed).values) == {"Score"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param('{"Score": ' + "9" * 400 + "}", id="huge_json_number"),
+        pytest.param("Score: " + "9" * 5000, id="huge_number"),
+        pytest.param('{"a": ' + "[" * 900 + "]" * 900 + "}", id="deep_lists"),
+        pytest.param('{"a":' * 900 + "1" + "}" * 900, id="deep_objects"),
+        pytest.param("{'a': " + "(" * 150 + ")" * 150 + "}", id="deep_literal"),
+        pytest.param('{"Score": NaN}', id="json_nan"),
+        pytest.param("Score " + "0-2 " * 20_000, id="scale_again_and_again"),
+        pytest.param("\ud800 Score:", id="lone_surrogate"),
+    ],
+)
+def test_hostile_reply_gives_no_score(reply: str) -> None:
+    assert read_single(reply) == ScoreReading({"Score": None}, Status.UNPARSED)
+
+
+def test_score_of_another_image_is_not_taken() -> None:
+    reply = "Visual Quality (reference): 9/10\nVisual Quality (edited image): 7/10"
+    assert read_scores(reply, [VQ], low=0, high=10).values == {VQ: 7}
+
+
 _UNITS = [
     "Score: ",
     "Score: 2\n",
@@ -230,6 +259,15 @@ def test_reading_time_grows_linearly_on_repetitions(unit: str) -> None:
     base = min(_seconds(unit * short) for _ in range(3))
     # Quadratic growth would give 36.
     assert _seconds(unit * short * factor) < 18 * max(base, 0.002)
+
+
+def test_wide_table_with_many_rows_takes_linear_time() -> None:
+    def table(size: int) -> str:
+        header = "|" + " Score |" * size
+        return "\n".join([header, "|" + "-|" * size, *["| Visual Quality | 2 |"] * size])
+
+    base = min(_seconds(table(200)) for _ in range(3))
+    assert _seconds(table(1200)) < 18 * max(base, 0.002)
 
 
 def test_a_megabyte_of_everything_is_read_in_bounded_time() -> None:
