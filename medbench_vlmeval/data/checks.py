@@ -47,7 +47,9 @@ def image_problems(paths: Mapping[str, Path]) -> tuple[list[str], Measured]:
 def mark_inverted_rois(records: Sequence[dict[str, Any]]) -> None:
     """Add a problem to the records whose ROI share is far above that of the others."""
     with_share = [record for record in records if "share" in (record.get("roi") or {})]
-    inverted = set(likely_inverted([record["roi"]["share"] for record in with_share]))
+    inverted = set(
+        likely_inverted({n: record["roi"]["share"] for n, record in enumerate(with_share)})
+    )
     for position, record in enumerate(with_share):
         if position in inverted:
             record["problems"].append("roi may be inverted")

@@ -12,6 +12,8 @@ from ..images import ImageUnreadable, read_rgb, read_roi, resize_like
 from ..metrics.edit import EditMetrics, PreparedSample, edit_metrics
 from ..types import Score, Status
 
+SSIM_WINDOW = 7
+"""Side of the window, in pixels; images below it have no SSIM."""
 PSNR_CEILING_DB = 100.0
 """Identical regions have infinite PSNR; this stands for it so that means stay finite."""
 
@@ -72,6 +74,9 @@ def _prepare(task: EditTask) -> tuple[PreparedSample, frozenset[str]] | Score:
         roi = read_roi(Path(task.roi), size_wh=previous.size_wh)
     except (ImageUnreadable, OSError) as error:
         return Score.unscored(Status.DATA_ERROR, str(error))
+    if min(previous.size_wh) < SSIM_WINDOW:
+        size = " x ".join(map(str, previous.size_wh))
+        return Score.unscored(Status.DATA_ERROR, f"{size} pixels, smaller than SSIM's window")
     flags = {f"previous_{flag}" for flag in previous.flags} | {f"roi_{flag}" for flag in roi.flags}
     return PreparedSample(previous.pixels, roi.values), frozenset(flags)
 
@@ -89,9 +94,6 @@ def _score_one(
     flags = sample_flags | size_flags | {f"edited_{flag}" for flag in decoded.flags}
     if path.suffix.lower() in LOSSY_SUFFIXES:
         flags |= {"lossy"}
-    if min(height, width) < 7:
-        small = Score.unscored(Status.DATA_ERROR, "the image is smaller than SSIM's 7-pixel window")
-        return EditOutcome(small, small, small, small, flags)
     return _outcome(edit_metrics(sample, resized), decoded.size_wh, frozenset(flags), has_reference)
 
 

@@ -42,7 +42,6 @@ def judge_rows(
 ) -> Judgement:
     """Judge every edited image that can be judged; without a judge the columns stay blank."""
     if judge is None:
-        logger.info("%s", NO_JUDGE)
         return Judgement(_all_with(rows, _blank()), NO_JUDGE)
     calls = [_call(row, options) for row in rows if _can_be_judged(row.sample) and row.is_readable]
     estimate = judge.estimate(calls)

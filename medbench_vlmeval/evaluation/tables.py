@@ -66,7 +66,7 @@ def _by_group(
         row = [by_key.get((group, metric.name)) for metric in metrics]
         first = next(summary for summary in row if summary is not None)
         values = [
-            "" if summary is None else shown_value(summary, metric)
+            "" if summary is None else _value_with_interval(summary, metric)
             for summary, metric in zip(row, metrics, strict=True)
         ]
         table.add_row(
@@ -96,6 +96,14 @@ def shown_interval(summary: Summary, metric: MetricInfo) -> str:
     if summary.floor is not None and summary.floor != summary.ceiling:
         text += f" (all: {summary.floor:.{digits}f} – {summary.ceiling:.{digits}f})"
     return text
+
+
+def _value_with_interval(summary: Summary, metric: MetricInfo) -> str:
+    text = shown_value(summary, metric)
+    if summary.low is None or summary.high is None:
+        return text
+    digits = _digits(metric) - 1
+    return f"{text} ({summary.low:.{digits}f}–{summary.high:.{digits}f})"
 
 
 def _digits(metric: MetricInfo) -> int:

@@ -117,7 +117,7 @@ class ImageEditor(BaseModel):
         except NoImageReturned as error:
             return no_image_line(error.status, error.reason)
         # An exception that leaves a model hangs VLMEvalKit's API pipeline for ever and costs a
-        # local run its whole dataset; whatever a third-party model raises becomes a counted failure.
+        # local run its dataset; whatever a third-party model raises must be a counted failure.
         except Exception as error:
             logger.warning("%s: edit failed: %s: %s", self.name, type(error).__name__, error)
             logger.debug("traceback of the failed edit", exc_info=True)
