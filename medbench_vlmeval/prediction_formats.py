@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -91,27 +92,9 @@ def read_csv(path: Path) -> Records:
 
 
 def _read_separated(path: Path, separator: str) -> Records:
-    import pandas as pd
-
-    try:
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            # With a header pandas drops surplus cells of a row; without one they are an error.
-            header=None,
-            dtype=object,
-            keep_default_na=False,
-            na_filter=False,
-            encoding="utf-8-sig",
-        )
-    except pd.errors.EmptyDataError:
+    lines = _separated_lines(path, separator)
+    if not lines:
         return Records([], [])
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path}: expected a UTF-8 table with one number of columns, got {error}; "
-            "quote texts that hold separators or line breaks"
-        ) from error
-    lines = [[cell_text(value) for value in line] for line in frame.to_numpy(dtype=object)]
     columns = [name or "" for name in lines[0]]
     rows = [
         (f"row {number}", dict(zip(columns, line, strict=True)))
@@ -120,6 +103,40 @@ def _read_separated(path: Path, separator: str) -> Records:
     for _, row in rows:
         row.update(_without_decimals(row))
     return Records(columns, rows)
+
+
+def _separated_lines(path: Path, separator: str) -> list[list[str | None]]:
+    import pandas as pd
+
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        # pandas before 2.2 ends a cell at a NUL.
+        stand_in = _unused_sign(text) if "\0" in text else ""
+        frame = pd.read_csv(
+            io.StringIO(text.replace("\0", stand_in) if stand_in else text),
+            sep=separator,
+            # With a header pandas drops surplus cells of a row; without one they are an error.
+            header=None,
+            dtype=object,
+            keep_default_na=False,
+            na_filter=False,
+        )
+    except pd.errors.EmptyDataError:
+        return []
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{path}: expected a UTF-8 table with one number of columns, got {error}; "
+            "quote texts that hold separators or line breaks"
+        ) from error
+    lines = [[cell_text(value) for value in line] for line in frame.to_numpy(dtype=object)]
+    if stand_in:
+        lines = [[cell and cell.replace(stand_in, "\0") for cell in line] for line in lines]
+    return lines
+
+
+def _unused_sign(text: str) -> str:
+    used = set(text)
+    return next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in used)
 
 
 def _without_decimals(row: Row) -> Row:

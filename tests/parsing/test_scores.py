@@ -247,16 +247,20 @@ _UNITS = [
 
 
 def _seconds(reply: str) -> float:
-    begin = time.perf_counter()
-    read_scores(reply, (EA, CP, VQ), low=0, high=10)
-    read_single(reply)
-    return time.perf_counter() - begin
+    """Processor time of two readings, the best of three, so that other load hardly counts."""
+    measured = []
+    for _ in range(3):
+        begin = time.process_time()
+        read_scores(reply, (EA, CP, VQ), low=0, high=10)
+        read_single(reply)
+        measured.append(time.process_time() - begin)
+    return min(measured)
 
 
 @pytest.mark.parametrize("unit", _UNITS)
 def test_reading_time_grows_linearly_on_repetitions(unit: str) -> None:
-    short, factor = 8_000 // len(unit), 6
-    base = min(_seconds(unit * short) for _ in range(3))
+    short, factor = 6_000 // len(unit), 6
+    base = _seconds(unit * short)
     # Quadratic growth would give 36.
     assert _seconds(unit * short * factor) < 18 * max(base, 0.002)
 
@@ -266,13 +270,13 @@ def test_wide_table_with_many_rows_takes_linear_time() -> None:
         header = "|" + " Score |" * size
         return "\n".join([header, "|" + "-|" * size, *["| Visual Quality | 2 |"] * size])
 
-    base = min(_seconds(table(200)) for _ in range(3))
+    base = _seconds(table(200))
     assert _seconds(table(1200)) < 18 * max(base, 0.002)
 
 
 def test_a_megabyte_of_everything_is_read_in_bounded_time() -> None:
     pieces = random.Random(0).choices(_UNITS[:15] + _UNITS[17:], k=1 << 18)
     reply = "".join(pieces)[: 1 << 20]
-    begin = time.perf_counter()
+    begin = time.process_time()
     read_single(reply)
-    assert time.perf_counter() - begin < 60
+    assert time.process_time() - begin < 60
