@@ -1,0 +1,28 @@
+"""A data folder of its own for every test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "LMUData"
+    folder.mkdir()
+    monkeypatch.setenv("LMUData", str(folder))
+    return folder
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The addresses that were connected to; every attempt fails."""
+    attempts: list[object] = []
+
+    def refuse(self: object, address: object) -> None:
+        attempts.append(address)
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    return attempts
