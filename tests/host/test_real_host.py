@@ -233,7 +233,7 @@ def test_the_installed_hook_registers_with_the_installed_host(answers: dict[str,
     assert "site-packages" in answers["host"]
     *toy, ours = answers["registered"]
     assert toy == [1, 1, True]
-    assert "MedEBenchDataset" in ours
+    assert "MedEBench" in ours
 
 
 def test_the_host_builds_what_we_registered(answers: dict[str, Any]) -> None:
