@@ -169,7 +169,7 @@ def test_impossible_rubric_is_refused(
     separator=st.sampled_from([": ", ":", " - ", " = ", ": **", "：", " is "]),
     top=st.sampled_from(["", "/10", " / 10", " out of 10", "/10.", "/10 (final)"]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_written_scores_come_back(
     values: list[int], bullet: str, mark: str, separator: str, top: str
 ) -> None:
@@ -183,14 +183,14 @@ def test_written_scores_come_back(
 
 
 @given(st.text(st.sampled_from(list("Score: 012/.-|\n\"'`{}[]()*<>#~, aor½\\")), max_size=60))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_no_text_gives_a_value_off_the_scale(text: str) -> None:
     value = read_single(text).values["Score"]
     assert value in (None, 0, 1, 2)
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_text_is_read_without_an_error(text: str) -> None:
     for framed in (text, f"Score: {text}", f'{{"Score": {text}}}', f"| Score | {text} |"):
         assert set(read_single(framed).values) == {"Score"}
@@ -247,9 +247,9 @@ _UNITS = [
 
 
 def _seconds(reply: str) -> float:
-    """Processor time of two readings, the best of three, so that other load hardly counts."""
+    """Processor time of two readings, the better of two, so that other load hardly counts."""
     measured = []
-    for _ in range(3):
+    for _ in range(2):
         begin = time.process_time()
         read_scores(reply, (EA, CP, VQ), low=0, high=10)
         read_single(reply)
