@@ -1,0 +1,24 @@
+"""Arrays in, numbers out: what is measured on images without a judge."""
+
+from __future__ import annotations
+
+from .edit import EditMetrics, PreparedSample, edit_metrics
+from .psnr import psnr
+from .registration import Shift, border_rows, estimated_shift, is_shifted
+from .ssim import SSIMPair, context_ssim, masked_and_context_ssim, masked_ssim, ssim_kernel
+
+__all__ = [
+    "EditMetrics",
+    "PreparedSample",
+    "SSIMPair",
+    "Shift",
+    "border_rows",
+    "context_ssim",
+    "edit_metrics",
+    "estimated_shift",
+    "is_shifted",
+    "masked_and_context_ssim",
+    "masked_ssim",
+    "psnr",
+    "ssim_kernel",
+]
