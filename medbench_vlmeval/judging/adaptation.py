@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import bodies
-from .bodies import PreparedMessage
+from .bodies import Body, PreparedMessage
 from .faults import MESSAGES
 
 
@@ -28,7 +28,7 @@ class Adaptation:
 
     def body(
         self, model: str, messages: Sequence[PreparedMessage], asked: Mapping[str, Any]
-    ) -> bytes:
+    ) -> Body:
         """The request body as sent."""
         sent = bodies.merged(messages) if self.one_message else messages
         return bodies.body(model, sent, self.parameters(asked))

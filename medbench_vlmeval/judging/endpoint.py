@@ -14,18 +14,19 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 from ..parsing import is_api_failure
+from .bodies import Body
 from .calls import JudgeCall
 from .faults import Failure
 from .settings import KEYLESS, JudgeSettings
 
 _CONNECT_SECONDS = 20.0
-_CHATTY_LOGGERS = ("httpx", "httpx2")
+_CHATTY_LOGGERS = ("httpx", "httpx2", "openai._base_client")
 
 
 class Endpoint(Protocol):
     """Sends one request and gives the response as parsed JSON, or raises `Failure`."""
 
-    async def send(self, body: bytes, call: JudgeCall, extra: str) -> Any: ...
+    async def send(self, body: Body, call: JudgeCall, extra: str) -> Any: ...
 
     async def __aenter__(self) -> Endpoint: ...
 
@@ -71,7 +72,7 @@ class ChatEndpoint:
             logging.getLogger(name).removeFilter(self._quiet)
         await self._client.close()
 
-    async def send(self, body: bytes, call: JudgeCall, extra: str) -> Any:
+    async def send(self, body: Body, call: JudgeCall, extra: str) -> Any:
         """The response to `body`, parsed.
 
         Raises:
@@ -92,16 +93,23 @@ class ChatEndpoint:
         # Raised outside the except clauses: what they caught carries the request, key included.
         raise failure
 
-    async def _post(self, body: bytes) -> Any:
-        # Before 2.16 the client takes no bytes and encodes the request itself, at some cost.
-        given = {"content": body} if self._takes_bytes else {"body": json.loads(body)}
+    async def _post(self, body: Body) -> Any:
+        given: dict[str, Any] = {"content": bytes(body)}
+        if not self._takes_bytes:
+            # Before 2.16 the client encodes the request itself, at some cost.
+            given = {"body": json.loads(bytes(body))}
+        elif len(body.pieces) > 1:
+            # Said beforehand, as many servers do not take a body of unknown length.
+            length = {"headers": {"Content-Length": str(body.length)}}
+            given = {"content": body, "options": length}
         return await self._client.post("/chat/completions", cast_to=object, **given)
 
 
 class _QuietThread(logging.Filter):
-    """Drops what the HTTP library says about every request made by the present thread.
+    """Drops what the client libraries say about every request made by the present thread.
 
-    It would be a line per call, with the whole address, and an address may hold credentials.
+    It would be a line per call with the whole address, which may hold credentials; older clients
+    log the whole request as well.
     """
 
     def __init__(self) -> None:
@@ -134,7 +142,7 @@ class HostEndpoint:
     ) -> None:
         self._threads.shutdown(wait=kind is None, cancel_futures=True)
 
-    async def send(self, body: bytes, call: JudgeCall, extra: str) -> Any:
+    async def send(self, body: Body, call: JudgeCall, extra: str) -> Any:
         """The answer in the form of a chat completion.
 
         Raises:

@@ -188,10 +188,11 @@ class Line:
         return max(_FEWEST_FAILURES_IN_A_ROW, 2 * self._settings.nproc)
 
     def _wait(self, state: Any) -> float:
-        from tenacity import wait_exponential_jitter
+        from tenacity import wait_exponential, wait_random
 
         fault: Fault = state.outcome.exception().fault
-        grown = wait_exponential_jitter(_FIRST_BACKOFF_S, _LONGEST_BACKOFF_S, jitter=0.5)(state)
+        growing = wait_exponential(multiplier=_FIRST_BACKOFF_S, max=_LONGEST_BACKOFF_S)
+        grown = (growing + wait_random(0.0, _FIRST_BACKOFF_S))(state)
         if fault.remedy is Remedy.SLOW_DOWN:
             self._pacer.slow_down(grown if fault.wait_s is None else fault.wait_s)
             return 0.0

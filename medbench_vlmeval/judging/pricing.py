@@ -60,7 +60,7 @@ def price_of(model: str, own: tuple[float, float] | None = None) -> Price | None
 
 def text_tokens(text: str) -> int:
     """Estimated tokens of a text."""
-    plain = sum(character < "\x80" for character in text)
+    plain = len(text.encode("ascii", errors="ignore"))
     return math.ceil(plain / 4) + len(text) - plain
 
 
