@@ -136,6 +136,7 @@ def data_verify(name: str) -> None:
 @click.option("--judge", default=None, help="Judge model; 'none' for no judge.  [default: gpt-4o]")
 @click.option("--judge-base-url", default=None, help="Any OpenAI-compatible endpoint.")
 @click.option("--judge-nproc", default=32, show_default=True, help="Judge calls under way at once.")
+@click.option("--judge-retry", default=6, show_default=True, help="Repetitions of a failed call.")
 @click.option("--max-cost", type=float, default=None, help="Stop judging at this many US dollars.")
 @click.option("--estimate", is_flag=True, help="Say what judging would cost, and judge nothing.")
 @click.option("--scoring-backend", default=None, help="serial, loky, threading, dask or ray.")
@@ -189,6 +190,7 @@ def _judge_arguments(given: dict[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": "exact_matching" if model == "none" else model,
         "nproc": given["judge_nproc"],
+        "retry": given["judge_retry"],
     }
     if given["judge_base_url"]:
         arguments["api_base"] = given["judge_base_url"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from medbench_vlmeval.files import read_jsonl
 
 from ..shared import shared_path
-from .environments import run_python
+from .environments import clean_environ, run_python
 from .running import HOSTS, Host, write_config
 
 pytestmark = pytest.mark.host
@@ -61,7 +62,7 @@ def test_the_baselines_are_ordered_as_they_must_be(sample_run: Host) -> None:
     assert copied["PSNR_inside"] == 100.0
     assert reference["PSNR_inside"] < 60
     assert noisy["PSNR_inside"] == 100.0
-    assert blank["CP_strict"] < noisy["CP_strict"] < 1.0
+    assert max(blank["CP_strict"], noisy["CP_strict"]) < 0.7
     # The black ROI counts as perfectly kept in the official column.
     assert blank["CP"] > blank["CP_strict"]
     assert noisy["CP"] > noisy["CP_strict"]
@@ -110,19 +111,37 @@ def test_an_evaluation_of_moved_outputs_without_the_store_gives_the_same(
     assert predictions.read_bytes() == untouched
 
 
-@pytest.mark.parametrize("pred_format", ["tsv", "json"])
-def test_infer_then_eval_in_other_formats(pred_format: str, tmp_path: Path) -> None:
+def test_infer_then_eval_in_another_format(tmp_path: Path) -> None:
     host = Host("ms-vlmeval", tmp_path)
     arguments = ("--data", "MedEBench_sample", "--model", "Baseline-NoiseOutsideROI")
-    host.run(*arguments, "--mode", "infer", PRED_FORMAT=pred_format)
+    host.run(*arguments, "--mode", "infer", PRED_FORMAT="json")
     predictions = host.result("Baseline-NoiseOutsideROI", "MedEBench_sample")
-    assert predictions.suffix == f".{pred_format}"
+    assert predictions.suffix == ".json"
     images = predictions.with_name(f"{predictions.stem}_images")
     assert any(images.iterdir()), "the images are copied even when only inferring"
     before = predictions.read_bytes()
-    host.run(*arguments, "--mode", "eval", PRED_FORMAT=pred_format)
+    host.run(*arguments, "--mode", "eval", PRED_FORMAT="json")
     assert host.scores("Baseline-NoiseOutsideROI", "MedEBench_sample")["n_answered"] > 0
     assert predictions.read_bytes() == before
+
+
+def test_reuse_redoes_only_what_a_repair_marked(tmp_path: Path) -> None:
+    host = Host("ms-vlmeval", tmp_path)
+    arguments = ("--data", "MedEBench_sample", "--model", "Baseline-BlurROI")
+    host.run(*arguments, "--mode", "all", PRED_FORMAT="tsv")
+    predictions = host.result("Baseline-BlurROI", "MedEBench_sample")
+    before = host.scores("Baseline-BlurROI", "MedEBench_sample")
+    image = min(predictions.with_name(f"{predictions.stem}_images").iterdir())
+    for copy in tmp_path.rglob(image.name):
+        copy.unlink()
+    lost = host.run(*arguments, "--mode", "all", "--reuse", PRED_FORMAT="tsv")
+    assert "medbench repair" in lost
+    repair = ("-m", "medbench_vlmeval.cli", "repair", str(predictions))
+    environ = clean_environ(LMUData=str(tmp_path / "LMUData"))
+    repaired = run_python(sys.executable, *repair, environ=environ)
+    assert "1 rows marked" in repaired.stdout, repaired.stderr
+    host.run(*arguments, "--mode", "all", "--reuse", PRED_FORMAT="tsv")
+    assert host.scores("Baseline-BlurROI", "MedEBench_sample") == before
 
 
 @pytest.mark.parametrize("name", HOSTS)
@@ -143,9 +162,7 @@ def gallery_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     data = host.folder / "LMUData"
     data.mkdir()
     prepare = ("-m", "medbench_vlmeval.cli", "data", "prepare", "medebench", "--from", str(gallery))
-    from .environments import clean_environ
-
-    prepared = run_python(_python(), *prepare, environ=clean_environ(LMUData=str(data)))
+    prepared = run_python(sys.executable, *prepare, environ=clean_environ(LMUData=str(data)))
     assert prepared.returncode == 0, prepared.stderr
     models = {
         name: {"class": "FolderEditor", "images": str(gallery / "generated_images" / name)}
@@ -154,12 +171,6 @@ def gallery_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     datasets = {"MedEBench_test": {"class": "MedEBench", "dataset": "MedEBench_test"}}
     host.run("--config", write_config(host.folder / "gallery.json", models, datasets))
     return host
-
-
-def _python() -> str:
-    import sys
-
-    return sys.executable
 
 
 def test_official_cp_agrees_with_the_published_values(gallery_run: Host) -> None:
