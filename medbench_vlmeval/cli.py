@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -33,7 +34,7 @@ class _Plain(click.Group):
 @click.version_option(__version__, prog_name="medbench")
 @click.option("-v", "--verbose", is_flag=True, help="Log what happens, not only what matters.")
 def main(verbose: bool) -> None:
-    """Medical image benchmarks for VLMEvalKit: MedEBench, MedSG-Bench, MedQ-Bench."""
+    """Medical image benchmarks for VLMEvalKit: data, scores, results, and the installation."""
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", stream=sys.stderr
     )
@@ -57,42 +58,31 @@ def data() -> None:
 @click.option("--hub", is_flag=True, help="Download from the Hugging Face Hub.")
 @click.option("--revision", default=None, help="Commit of the Hub data set; recorded either way.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Name a column.")
-@click.option(
-    "--name", default=None, help="Name to prepare the data under.  [default: by benchmark]"
-)
+@click.option("--name", default="MedEBench_test", show_default=True, help="Name of the data set.")
+@click.option("--replace", is_flag=True, help="Allow that data prepared earlier changes.")
 def data_prepare(
     benchmark: str,
     source: Path | None,
     hub: bool,
     revision: str | None,
     columns: tuple[str, ...],
-    name: str | None,
+    **options: Any,
 ) -> None:
     """Bring a benchmark's data into LMUData, verified and resumable."""
     from .data import prepare_medebench, prepare_medebench_from_hub, prepare_medebench_sample
 
     if benchmark == "medebench-sample":
         report = prepare_medebench_sample()
-    elif hub or (source is not None and not _is_official_layout(source)):
-        report = prepare_medebench_from_hub(
-            revision=revision or "main",
-            local_dir=source,
-            columns=_pairs(columns),
-            name=name or "MedEBench_test",
-        )
     elif source is not None:
-        report = prepare_medebench(source, name=name or "MedEBench_test")
+        report = prepare_medebench(source, columns=_pairs(columns), **options)
+    elif hub:
+        report = prepare_medebench_from_hub(
+            revision=revision or "main", columns=_pairs(columns), **options
+        )
     else:
         raise click.UsageError("expected --from PATH or --hub")
     for line in report.lines():
         click.echo(line)
-
-
-def _is_official_layout(source: Path) -> bool:
-    return any(
-        (source / part).is_file()
-        for part in ("editing/editing_metadata.json", "editing_metadata.json")
-    )
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
@@ -137,6 +127,7 @@ def data_verify(name: str) -> None:
 @click.option("--judge-base-url", default=None, help="Any OpenAI-compatible endpoint.")
 @click.option("--judge-nproc", default=32, show_default=True, help="Judge calls under way at once.")
 @click.option("--judge-retry", default=6, show_default=True, help="Repetitions of a failed call.")
+@click.option("--judge-args", default="{}", help="More options as JSON, see docs/judging.md.")
 @click.option("--max-cost", type=float, default=None, help="Stop judging at this many US dollars.")
 @click.option("--estimate", is_flag=True, help="Say what judging would cost, and judge nothing.")
 @click.option("--scoring-backend", default=None, help="serial, loky, threading, dask or ray.")
@@ -192,6 +183,10 @@ def _judge_arguments(given: dict[str, Any]) -> dict[str, Any]:
         "nproc": given["judge_nproc"],
         "retry": given["judge_retry"],
     }
+    try:
+        arguments |= json.loads(given["judge_args"])
+    except (json.JSONDecodeError, TypeError) as error:
+        raise click.UsageError(f"expected a JSON object for --judge-args ({error})") from error
     if given["judge_base_url"]:
         arguments["api_base"] = given["judge_base_url"]
     if given["max_cost"] is not None:
@@ -212,8 +207,6 @@ def results(outputs: tuple[Path, ...], as_json: bool) -> None:
             f"no finished run below {', '.join(map(str, outputs))}; expected *_score.json there"
         )
     if as_json:
-        import json
-
         click.echo(json.dumps(to_plain(runs), indent=2))
     else:
         click.echo(runs_table(runs))
