@@ -59,7 +59,7 @@ EXTRAS = {
     "host": ["ms-vlmeval>=0.0.20", "rouge_score>=0.1.2", "absl-py>=1.4"],
     "hub": ["huggingface_hub>=0.23", "pyarrow>=14"],
     "judge": ["openai>=1.40", "peewee>=3.17", "tenacity>=8.2"],
-    "fast": ["numba>=0.59"],
+    "fast": ["numba>=0.59", "pyspng>=0.1.3"],
     "report": ["jinja2>=3.1"],
     "diffusers": ["diffusers>=0.27", "transformers>=4.40", "accelerate>=0.28", "torch>=2.1"],
     "gemini": ["google-genai>=1.0"],
