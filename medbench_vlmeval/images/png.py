@@ -18,7 +18,7 @@ import numpy as np
 logger = logging.getLogger(__name__)
 
 DECODER_VARIABLE = "MEDBENCH_PNG_DECODER"
-"""Environment variable: ``auto`` (default) takes pyspng where it is installed, ``pillow`` never."""
+"""Environment variable for the decoder: ``auto`` (default), ``pyspng`` or ``pillow``."""
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -89,6 +89,7 @@ def png_decoder() -> str:
     """Name of the decoder of ordinary PNGs, ``pyspng`` or ``pillow``; both give the same pixels.
 
     Raises:
+        ImportError: `MEDBENCH_PNG_DECODER` asks for pyspng, which is not installed.
         ValueError: `MEDBENCH_PNG_DECODER` holds another word.
     """
     return "pillow" if _decoder(_requested()) is None else "pyspng"
@@ -100,12 +101,16 @@ def _requested() -> str:
 
 @cache
 def _decoder(requested: str) -> Callable[[bytes], np.ndarray] | None:
-    if requested not in ("auto", "pillow"):
-        raise ValueError(f"expected {DECODER_VARIABLE}=auto or pillow, got {requested!r}")
+    if requested not in ("auto", "pyspng", "pillow"):
+        raise ValueError(f"expected {DECODER_VARIABLE}=auto, pyspng or pillow, got {requested!r}")
     if requested == "pillow":
         return None
     try:
         import pyspng
-    except ImportError:
+    except ImportError as error:
+        if requested == "pyspng":
+            raise ImportError(
+                f'pyspng cannot be imported ({error}): pip install "medbench-vlmeval[fast]"'
+            ) from error
         return None
     return pyspng.load
