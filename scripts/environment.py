@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 import venv
 from pathlib import Path
 
@@ -108,13 +109,14 @@ def _install_torch(python: Path, place: Path) -> None:
         return
     log = place / "install.log"
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    if not shutil.which("nvidia-smi") and sys.platform != "darwin":
+    has_gpu = shutil.which("nvidia-smi") is not None or sys.platform == "darwin"
+    if not has_gpu and _answers(CPU_WHEELS):
         step("torch and torchvision: CPU build (no NVIDIA GPU here)")
-        quick = [*pip, "--retries", "1", "--timeout", "15", "--index-url", CPU_WHEELS]
+        command = [*pip, "--index-url", CPU_WHEELS, "torch", "torchvision"]
         try:
-            run_logged([*quick, "torch", "torchvision"], log, "CPU build", "")
+            run_logged(command, log, "CPU build", "", env=_without_other_indexes())
         except Stopped:
-            print("    the index of CPU builds is out of reach; taking the default build")
+            print("    the CPU build could not be had; taking the default build")
     if not _succeeds(python, _IMPORTS_TORCH_PAIR):
         step("torch and torchvision: default build, several GB")
         remedy = "Check the network, or point to an environment that has VLMEvalKit: --env PYTHON"
@@ -124,6 +126,23 @@ def _install_torch(python: Path, place: Path) -> None:
             "torch and torchvision do not fit together; install a matching pair in\n"
             f"{python} (https://pytorch.org/get-started/locally/) and run this again."
         )
+
+
+def _answers(address: str) -> bool:
+    """Whether a web address can be reached at all."""
+    try:
+        with urllib.request.urlopen(address, timeout=10):
+            return True
+    except OSError:
+        return False
+
+
+def _without_other_indexes() -> dict[str, str]:
+    # torch from one place and torchvision from another are no pair, even with fitting versions; so
+    # neither a configured extra index nor a folder of wheels may take part.
+    others = ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL", "PIP_CONSTRAINT")
+    kept = {name: value for name, value in os.environ.items() if name not in others}
+    return {**kept, "PIP_CONFIG_FILE": os.devnull}
 
 
 def _install_package(python: Path, extras: str, place: Path) -> None:
