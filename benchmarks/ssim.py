@@ -1,7 +1,8 @@
 """Masked SSIM and its image path against scikit-image and the released code's steps, as ratios.
 
     python benchmarks/ssim.py            about three minutes
-    python benchmarks/ssim.py --quick    a few seconds, for a look
+    python benchmarks/ssim.py --quick    half a minute, for a look
+    python benchmarks/ssim.py --roi-share    no timing: how both values depend on the ROI's size
 
 One thread, CPU time of the process, candidates interleaved, medians over repetitions of a loop over
 different images. Times do not carry over to other machines; ratios roughly do.
@@ -224,10 +225,36 @@ def compare_files(samples: list[SampleFiles], edited_side: int, repetitions: int
     show(title, per_image, len(samples), targets)
 
 
+def show_roi_shares() -> None:
+    """The same noise everywhere, hence the same contextual preservation, under growing masks."""
+    side = 512
+    pictures = [photograph(name, side) for name in PHOTOGRAPHS]
+    generator = np.random.default_rng(0)
+    edits = [np.clip(p + generator.normal(0, 15, p.shape), 0, 255) for p in pictures]
+    print("ROI share   official   strict")
+    for share in (0.05, 0.2, 0.5, 0.8):
+        roi = np.zeros((side, side), np.uint8)
+        half = round(side * share**0.5 / 2)
+        roi[side // 2 - half : side // 2 + half, side // 2 - half : side // 2 + half] = 255
+        values = [
+            masked_and_context_ssim(picture, edited.astype(np.uint8), roi)
+            for picture, edited in zip(pictures, edits, strict=True)
+        ]
+        official = statistics.fmean(pair.official for pair in values)
+        strict = statistics.fmean(pair.context for pair in values)
+        print(f"{np.count_nonzero(roi) / roi.size:9.2f} {official:10.3f} {strict:8.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two images, two repetitions")
+    parser.add_argument(
+        "--roi-share", action="store_true", help="instead: how both values depend on the ROI's size"
+    )
     arguments = parser.parse_args()
+    if arguments.roi_share:
+        show_roi_shares()
+        return
     if not ONE_THREAD.items() <= os.environ.items():
         # Read when NumPy is imported, hence a fresh interpreter.
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ONE_THREAD})

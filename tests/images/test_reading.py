@@ -117,6 +117,14 @@ def test_truncated_files_are_refused_whatever_pillow_was_told(
     assert accept_truncated == ImageFile.LOAD_TRUNCATED_IMAGES
 
 
+@pytest.mark.parametrize("n_missing", [1, 12, 14])
+def test_a_png_without_its_end_is_truncated(n_missing: int) -> None:
+    data = ORDINARY["grey_png"]
+
+    with pytest.raises(ImageUnreadable, match="truncated"):
+        read_rgb(data[:-n_missing])
+
+
 @pytest.mark.parametrize("accept_truncated", [False, True], ids=["strict", "lenient_pillow"])
 def test_a_damaged_png_is_refused_whatever_pillow_was_told(
     accept_truncated: bool, monkeypatch: pytest.MonkeyPatch
