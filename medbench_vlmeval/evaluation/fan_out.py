@@ -86,7 +86,9 @@ def _register_ray() -> None:
     try:
         from ray.util.joblib import register_ray
     except ImportError as error:
-        raise ImportError('the ray backend needs Ray: pip install "ray[default]"') from error
+        raise ImportError(
+            'the ray backend needs Ray: pip install "medbench-vlmeval[ray]"'
+        ) from error
     register_ray()
 
 
