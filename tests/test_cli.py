@@ -65,7 +65,7 @@ def test_pictures_of_two_models_are_scored_and_listed(tmp_path: Path) -> None:
     assert "two on MedEBench_test" in scored.output
     listed = medbench("results", out)
     assert listed.exit_code == 0
-    assert "1 / 3" in listed.output
+    assert "CP 1, CP" in listed.output
     machine = json.loads(medbench("results", out, "--json").output)
     assert [run["model"] for run in machine] == ["one", "two"]
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from ..naming import parse_stem
 
 _SUFFIX = "_score.json"
+_COLUMNS = ("EA", "CP", "VQ", "EA_strict", "CP_strict", "VQ_strict")
 
 
 @dataclass(frozen=True)
@@ -69,28 +70,33 @@ def _model_of(stem: str, dataset: str) -> str:
 
 def runs_table(runs: Iterable[FinishedRun]) -> str:
     """One line a run: official and strict columns with coverage, and the file behind the line."""
-    runs = list(runs)
-    columns = [
-        name
-        for name in ("EA", "CP", "VQ", "EA_strict", "CP_strict", "VQ_strict")
-        if any(name in run.values for run in runs)
+    by_dataset: dict[str, list[FinishedRun]] = {}
+    for run in runs:
+        by_dataset.setdefault(run.dataset, []).append(run)
+    stream = io.StringIO()
+    console = Console(file=stream, width=118, color_system=None, legacy_windows=False)
+    for dataset, members in by_dataset.items():
+        console.print(_table(dataset, members))
+    places = [
+        f"{run.model}: {run.summary.parent}" for group in by_dataset.values() for run in group
     ]
-    table = Table()
-    table.add_column("data")
+    return stream.getvalue() + "\n".join(places)
+
+
+def _table(dataset: str, runs: list[FinishedRun]) -> Table:
+    columns = [name for name in _COLUMNS if any(name in run.values for run in runs)]
+    table = Table(title=_plain(dataset), title_justify="left")
     table.add_column("model", overflow="fold")
-    for name in columns:
+    for name in (*columns, "expected", "answered", "scored"):
         table.add_column(name.replace("_", " "), justify="right")
-    table.add_column("answered", justify="right")
     table.add_column("judge")
     for run in runs:
         judge = (run.manifest.get("judge") or {}).get("model_requested", "not judged")
-        coverage = f"{run.values.get('n_answered', 0):.0f} / {run.values.get('n_expected', 0):.0f}"
-        row = [_shown(run.values, name) for name in columns]
-        table.add_row(_plain(run.dataset), _plain(run.model), *row, coverage, _plain(str(judge)))
-    stream = io.StringIO()
-    Console(file=stream, width=118, color_system=None, legacy_windows=False).print(table)
-    places = [f"{run.model}: {run.summary.parent}" for run in runs]
-    return stream.getvalue() + "\n".join(places)
+        values = [_shown(run.values, name) for name in columns]
+        counts = [f"{run.values.get(name, 0):.0f}" for name in ("n_expected", "n_answered")]
+        scored = _scored(run.values, columns)
+        table.add_row(_plain(run.model), *values, *counts, scored, _plain(str(judge)))
+    return table
 
 
 def _shown(values: dict[str, float], name: str) -> str:
@@ -101,6 +107,14 @@ def _shown(values: dict[str, float], name: str) -> str:
     if low is None or high is None:
         return f"{value:.3f}"
     return f"{value:.3f} ±{(high - low) / 2:.3f}"
+
+
+def _scored(values: dict[str, float], columns: list[str]) -> str:
+    """Samples in the means: one number, or one a column where they differ."""
+    counts = {name: round(values.get(f"{name}_n", 0)) for name in columns if name in values}
+    if len(set(counts.values())) <= 1:
+        return str(next(iter(counts.values()), 0))
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.items())
 
 
 def _plain(text: str) -> str:

@@ -29,7 +29,7 @@ def test_runs_are_found_below_a_folder_and_links_are_not_counted(
         ("B", "MedEBench_test"),
     ]
     table = runs_table(runs)
-    assert "1 / 2" in table
+    assert "CP 1, CP strict 2" in " ".join(table.split())
     assert "not judged" in table
     assert str(paths[0].parent) in table
 
