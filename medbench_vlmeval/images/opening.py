@@ -191,13 +191,14 @@ def _loaded(image: ImageFile.ImageFile) -> OpenedImage:
     n_frames = getattr(image, "n_frames", 1)
     if n_frames > 1:
         flags.add("first_frame")
-    # Asked before loading, because Pillow turns TIFFs by itself then.
+    # Asked before loading, which takes the answer away from TIFFs: Pillow turns those by itself.
     orientation = _orientation(image)
     image.load()
     upright: Image.Image = image
     if orientation in range(2, 9):
         flags.add("rotated")
-        upright = ImageOps.exif_transpose(image)
+        if image.format != "TIFF":
+            upright = ImageOps.exif_transpose(image)
     return OpenedImage(upright, image.format or "", n_frames, frozenset(flags))
 
 

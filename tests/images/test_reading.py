@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,11 +70,22 @@ def test_an_absent_file_is_an_absent_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("orientation", range(2, 9))
-@pytest.mark.parametrize("format_name", ["JPEG", "PNG", "TIFF", "WEBP"])
-def test_exif_orientation_is_applied_and_flagged(format_name: str, orientation: int) -> None:
+@pytest.mark.parametrize(
+    ("format_name", "options"),
+    [
+        ("JPEG", {}),
+        ("PNG", {}),
+        ("WEBP", {"lossless": True}),
+        ("TIFF", {}),
+        ("TIFF", {"compression": "tiff_lzw"}),
+    ],
+    ids=["jpeg", "png", "webp", "tiff", "tiff_lzw"],
+)
+def test_exif_orientation_is_applied_and_flagged(
+    format_name: str, options: dict[str, Any], orientation: int
+) -> None:
     exif = Image.Exif()
     exif[EXIF_ORIENTATION] = orientation
-    options = {"lossless": True} if format_name == "WEBP" else {}
     data = encoded(Image.fromarray(picture()), format_name, exif=exif, **options)
     upright = {
         2: np.fliplr, 3: lambda p: np.rot90(p, 2), 4: np.flipud, 5: lambda p: p.transpose(1, 0, 2),
