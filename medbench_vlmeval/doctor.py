@@ -34,7 +34,7 @@ _CHAT = "/chat/completions"
 _OPTIONAL: Mapping[str, tuple[str, str]] = {
     "numba": ("fast", "metrics run slower"),
     "pyspng": ("fast", "PNG files are read more slowly"),
-    "pydicom": ("sample", "DICOM files cannot be read"),
+    "pydicom": ("sample", "the sample pack has fewer pictures"),
     "diffusers": ("diffusers", "local diffusion editors cannot run"),
     "google.genai": ("gemini", "Gemini editors cannot run"),
 }
