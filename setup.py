@@ -80,6 +80,7 @@ EXTRAS["test"] = [
     *EXTRAS["hub"],
     *EXTRAS["report"],
     *EXTRAS["sample"],
+    *EXTRAS["scale"],
 ]
 EXTRAS["all"] = sorted(
     {line for name, lines in EXTRAS.items() if name not in ("test", "ray") for line in lines}

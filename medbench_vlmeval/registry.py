@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 Class = TypeVar("Class", bound=type)
+Dataset = TypeVar("Dataset", bound="type[SupportsDatasets]")
 
-DATASETS: list[type] = []
+
+class SupportsDatasets(Protocol):
+    """What makes a class a dataset class for the host."""
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]: ...
+
+
+DATASETS: list[type[SupportsDatasets]] = []
 """Host-facing dataset classes, in the order in which they registered."""
 
 
@@ -30,7 +39,7 @@ EDITORS: dict[str, EditorEntry] = {}
 """Model-zoo entries by name."""
 
 
-def register_dataset(dataset: Class) -> Class:
+def register_dataset(dataset: Dataset) -> Dataset:
     """Class decorator: VLMEvalKit will build this dataset class for its `supported_datasets()`.
 
     Raises:

@@ -77,7 +77,8 @@ def _cluster_sums(
         raise ValueError(f"expected {len(values)} cluster labels, got {len(clusters)}")
     number: dict[Hashable, int] = {}
     positions = np.array([number.setdefault(label, len(number)) for label in clusters])
-    return np.bincount(positions, weights=values), np.bincount(positions).astype(np.float64)
+    sums = np.bincount(positions, weights=values).astype(np.float64)
+    return sums, np.bincount(positions).astype(np.float64)
 
 
 def _resampled_means(

@@ -27,7 +27,9 @@ def main() -> int:
         print(f"\n{stopped}", file=sys.stderr)
         return 1
     step("tests")
-    command = [str(python), "-m", "pytest", *(pytest_arguments or ["-q"])]
+    # A file's tests share runs of the host, so a file stays on one worker.
+    default = ["-q", "-n", "2", "--dist", "loadfile"]
+    command = [str(python), "-m", "pytest", *(pytest_arguments or default)]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

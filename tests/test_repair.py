@@ -9,7 +9,7 @@ from medbench_vlmeval.editing import EditStore, edited_image_line, failed_call_l
 from medbench_vlmeval.predictions import read_predictions
 from medbench_vlmeval.repair import mark_lost_edits
 
-from .test_editing import png
+from .editing.test_editing import png
 
 
 @pytest.fixture

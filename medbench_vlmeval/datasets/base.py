@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 import pandas as pd
 from vlmeval.dataset.image_base import ImageBaseDataset
 
+from ..evaluation.options import PREFIX, EvaluationOptions, judge_settings
 from ..hosting.logs import join_host_log
 from ..hosting.probes import host_description
+from ..judging import Judge
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +76,21 @@ class MedBenchDataset(ImageBaseDataset):
             logger.info("%s is not there; using %s", path.name, siblings[0].name)
             return siblings[0]
         raise FileNotFoundError(f"no prediction file {path}; run with --mode infer or all first")
+
+    def judge(self, options: EvaluationOptions, judge_kwargs: Mapping[str, Any]) -> Judge | None:
+        """The judge that the host's arguments ask for, or None when none is configured.
+
+        By default our own client; with ``medbench_host_judge`` the object that the host builds from
+        the same arguments, asked through our engine (which then cannot see tokens or costs).
+        """
+        arguments = {"model": self.DEFAULT_JUDGE, **judge_kwargs}
+        settings = judge_settings(arguments, os.environ)
+        if settings is None or not options.host_judge:
+            return None if settings is None else Judge(settings)
+        from vlmeval.dataset.utils import build_judge
+
+        known = {name: it for name, it in arguments.items() if not name.startswith(PREFIX)}
+        return Judge(settings, host_judge=build_judge(**known))
 
     def environment(self) -> dict[str, Any]:
         """What a manifest should say about the host."""

@@ -7,7 +7,6 @@ EMNLP 2025, arXiv:2506.01921.
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from ..data import MedEBenchData, load_medebench
 from ..editing import EditCollector, EditStore
 from ..evaluation.medebench import evaluate_medebench
 from ..evaluation.medebench_metrics import CP, EA, VQ
-from ..evaluation.options import EvaluationOptions, judge_settings
+from ..evaluation.options import EvaluationOptions
 from ..evaluation.report_text import shown_result
 from ..evaluation.run_files import RunFiles
 from ..files import read_jsonl
@@ -85,12 +84,11 @@ class MedEBench(MedBenchDataset):
             Flat plain numbers; EA and VQ only when a judge was configured.
         """
         options, rest = EvaluationOptions.from_host(judge_kwargs)
-        rest.setdefault("model", self.DEFAULT_JUDGE)
         result = evaluate_medebench(
             [self.prediction_file(eval_file)],
             self.medebench,
             expected_ids=[int(index) for index in self.data["index"]],
-            judge_settings=judge_settings(rest, os.environ),
+            judge=self.judge(options, rest),
             options=options,
             environment=self.environment(),
         )[0]

@@ -117,6 +117,7 @@ def _outcome(
         "size_wh": list(size_wh),
         "roi_share": metrics.roi_share,
         "shift_xy": [metrics.shift.dx, metrics.shift.dy],
+        "shift_confidence": metrics.shift.confidence,
         "border_pixels": metrics.border,
     }
     return EditOutcome(

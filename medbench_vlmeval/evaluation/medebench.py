@@ -14,6 +14,7 @@ from typing import Any
 
 from ..data import MedEBenchData, MedEBenchSample
 from ..editing import EditStore
+from ..images import png_decoder
 from ..judging import Judge, JudgeSettings
 from ..judging.medebench import medebench_prompt_sha256
 from ..metrics import ssim_kernel
@@ -134,7 +135,11 @@ def _write(
         **provenance,
         "judge_note": judgement.note,
         "complete": judgement.stopped is None,
-        "settings": {"ssim_kernel": ssim_kernel(), "bootstrap_resamples": RESAMPLES},
+        "settings": {
+            "ssim_kernel": ssim_kernel(),
+            "png_decoder": png_decoder(),
+            "bootstrap_resamples": RESAMPLES,
+        },
         "metrics": METRICS,
         "edited": counts,
         "flags": Counter(flag for row in rows for flag in row.flags),

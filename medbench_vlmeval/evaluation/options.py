@@ -8,6 +8,7 @@ from typing import Any
 
 from ..data import lmu_root
 from ..judging import JudgeSettings
+from ..judging.medebench import Layout
 from .fan_out import BACKENDS
 
 PREFIX = "medbench_"
@@ -24,7 +25,9 @@ class EvaluationOptions:
     scoring_scheduler: str | None = None
     estimate: bool = False
     """Say what judging would cost and judge nothing."""
-    judge_layout: str = "separate"
+    host_judge: bool = False
+    """Ask through the judge object that VLMEvalKit builds, instead of our own client."""
+    judge_layout: Layout = "separate"
     """``separate``: five user messages as published; ``single``: one, for servers that need it."""
 
     def __post_init__(self) -> None:

@@ -45,7 +45,8 @@ def test_a_missing_package_is_named(
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_dask_cluster_gives_the_same() -> None:
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     items = list(range(40))
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None

@@ -355,3 +355,22 @@ def test_the_text_for_a_log_names_columns_counts_and_files(
     for part in ("official", "strict", "expected", "answered", "scored", "not judged", "Teeth"):
         assert part in text
     assert str(result.files.scores) in text
+
+
+def test_a_shifted_picture_is_flagged_and_a_local_edit_is_not(
+    make_data: MakeData, predict: Predict
+) -> None:
+    from skimage import data as pictures
+
+    frame = np.ascontiguousarray(pictures.retina()[400:656, 400:656])
+    roi = np.zeros((256, 256), dtype=np.uint8)
+    roi[100:150, 100:150] = 255
+    edited = frame.copy()
+    edited[100:150, 100:150] = 0
+    images = {"previous": encoded(frame), "roi": encoded(roi)}
+    data = make_data(2, images={1: images, 2: images})
+    given = {1: encoded(np.roll(frame, 4, axis=1)), 2: encoded(edited)}
+    rows = evaluate(predict(given, size_wh=(256, 256)), data).rows
+    assert "shifted" in rows[0].flags
+    assert rows[0].diagnostics["shift_xy"][0] == pytest.approx(4, abs=0.5)
+    assert "shifted" not in rows[1].flags

@@ -95,8 +95,6 @@ def test_every_number_can_be_traced_to_a_sample(sample_run: Host) -> None:
 def test_an_evaluation_of_moved_outputs_without_the_store_gives_the_same(
     sample_run: Host, tmp_path: Path
 ) -> None:
-    if sample_run.name != "ms-vlmeval":
-        pytest.skip("moving folders is the same on both hosts; shown on one")
     before = sample_run.scores("Baseline-BlurROI", "MedEBench_sample")
     moved = Host(sample_run.name, tmp_path)
     model = sample_run.outputs / "Baseline-BlurROI"
