@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..images import ImageUnreadable, likely_inverted, read_rgb, read_roi
+from ..images import ImageUnreadable, likely_inverted, read_rgb, read_roi, same_aspect
 
 _LFS_POINTER = b"version https://git-lfs"
-_ASPECT_TOLERANCE = 0.01
-"""Rounding a side of 256 pixels or more to whole pixels moves the ratio by less than this."""
 
 ROI_PROBLEMS = {
     "empty": "roi empty",
@@ -45,14 +43,14 @@ def image_problems(paths: Mapping[str, Path]) -> tuple[list[str], Measured]:
 
 
 def mark_inverted_rois(records: Sequence[dict[str, Any]]) -> None:
-    """Add a problem to the records whose ROI share is far above that of the others."""
-    with_share = [record for record in records if "share" in (record.get("roi") or {})]
-    inverted = set(
-        likely_inverted({n: record["roi"]["share"] for n, record in enumerate(with_share)})
-    )
-    for position, record in enumerate(with_share):
-        if position in inverted:
-            record["problems"].append("roi may be inverted")
+    """Add a problem to the records whose ROI share is far above that of the same organ's others."""
+    shares: dict[str, dict[int, float]] = {}
+    for position, record in enumerate(records):
+        if "share" in (record.get("roi") or {}):
+            shares.setdefault(record["organ"], {})[position] = record["roi"]["share"]
+    for of_organ in shares.values():
+        for position in likely_inverted(of_organ):
+            records[position]["problems"].append("roi may be inverted")
 
 
 def _picture_problems(role: str, path: Path) -> tuple[list[str], dict[str, Any]]:
@@ -60,11 +58,11 @@ def _picture_problems(role: str, path: Path) -> tuple[list[str], dict[str, Any]]
         decoded = read_rgb(path)
     except ImageUnreadable:
         return [_unreadable(role, path)], {}
-    return [], {"size_wh": list(decoded.size_wh)}
+    return [], {"size_wh": decoded.size_wh}
 
 
 def _roi_problems(
-    path: Path, picture_size_wh: Sequence[int] | None
+    path: Path, picture_size_wh: tuple[int, int] | None
 ) -> tuple[list[str], dict[str, Any]]:
     try:
         roi = read_roi(path)
@@ -74,9 +72,9 @@ def _roi_problems(
     problems = [ROI_PROBLEMS[flag] for flag in sorted(roi.flags) if flag in ROI_PROBLEMS]
     if _aspects_differ(picture_size_wh, (width, height)):
         problems.append("roi has another aspect ratio than previous")
-    elif picture_size_wh is not None and tuple(picture_size_wh) != (width, height):
+    elif picture_size_wh is not None and picture_size_wh != (width, height):
         problems.append("roi has another size than previous")
-    return problems, {"size_wh": [width, height], "share": round(float(roi.share), 6)}
+    return problems, {"size_wh": (width, height), "share": round(float(roi.share), 6)}
 
 
 def _unreadable(role: str, path: Path) -> str:
@@ -85,8 +83,5 @@ def _unreadable(role: str, path: Path) -> str:
     return f"{role} is a Git LFS pointer (git lfs pull)" if is_pointer else f"{role} unreadable"
 
 
-def _aspects_differ(first_wh: Sequence[int] | None, second_wh: Sequence[int] | None) -> bool:
-    if first_wh is None or second_wh is None:
-        return False
-    first, second = first_wh[0] / first_wh[1], second_wh[0] / second_wh[1]
-    return abs(first - second) > _ASPECT_TOLERANCE * max(first, second)
+def _aspects_differ(first_wh: tuple[int, int] | None, second_wh: tuple[int, int] | None) -> bool:
+    return first_wh is not None and second_wh is not None and not same_aspect(first_wh, second_wh)

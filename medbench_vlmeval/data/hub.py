@@ -76,7 +76,7 @@ def _endpoint() -> str:
 def _downloaded(repo: str, revision: str) -> Path:
     try:
         from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+        from huggingface_hub.utils import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError as error:
         raise ImportError(
             'downloading from the Hub needs huggingface_hub: pip install "medbench-vlmeval[hub]"'
@@ -94,7 +94,9 @@ def _downloaded(repo: str, revision: str) -> Path:
     return Path(folder)
 
 
-def _unavailable_message(repo: str, revision: str, error: Exception) -> str:
+def _unavailable_message(repo: str, revision: str, error: BaseException) -> str:
+    # huggingface_hub looks into its cache after a failed call; the call's own error says more.
+    error = error.__cause__ or error
     cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return "\n".join(
         [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
-from .drawing import Pixels
+if TYPE_CHECKING:
+    from .drawing import Pixels
 
 _FOLDERS = {"skimage": "data", "pydicom": "data/test_files"}
 

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+_FIELDS_OF_EVERY_REPOSITORY = {"private": False, "tags": [], "downloads": 0, "likes": 0}
 COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
 
 
@@ -74,7 +75,7 @@ def _blob(data: bytes) -> str:
 
 def _repository(folder: Path, repo: str) -> dict[str, object]:
     names = [{"rfilename": path.relative_to(folder).as_posix()} for path in _files(folder)]
-    return {"id": repo, "sha": COMMIT, "private": False, "tags": [], "siblings": names}
+    return {"id": repo, "sha": COMMIT, "siblings": names, **_FIELDS_OF_EVERY_REPOSITORY}
 
 
 def _tree(folder: Path) -> list[dict[str, object]]:

@@ -17,12 +17,13 @@ REPO = "someone/MedEBench"
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """The Hub's cache and settings are read when it is imported, hence its own attribute."""
-    from huggingface_hub import constants
+    """A cache of the test's own; settings are read at import, older releases copy them."""
+    from huggingface_hub import _snapshot_download, constants, file_download
 
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    for module in (constants, _snapshot_download, file_download):
+        monkeypatch.setattr(module, "HF_HUB_CACHE", str(tmp_path / "cache"), raising=False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_PROGRESS_BARS", True)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
     monkeypatch.delenv("HF_TOKEN", raising=False)
 
 

@@ -15,11 +15,9 @@ from medbench_vlmeval.data import (
     sample_recipes,
 )
 from medbench_vlmeval.files import read_jsonl, write_jsonl_atomic
-from tests.shared import shared_cases
 
+from .cases import shared_case
 from .releases import write_official
-
-RUNS = {case.id: case.values[0] for case in shared_cases("runs.jsonl")}
 
 
 @pytest.fixture
@@ -28,20 +26,20 @@ def data(tmp_path):
     return load_medebench()
 
 
-@pytest.mark.skipif("B119a" not in RUNS, reason="the shared cases are not there")
-def test_b119a_prepared_data_loads_without_network(data, no_network):
-    required = RUNS["B119a"]["required"]
+@pytest.mark.parametrize("case", shared_case("runs.jsonl", "B119a"))
+def test_prepared_data_loads_without_network(data, no_network, case):
+    required = case["required"]
     samples = load_medebench().samples
     assert (len(samples) == 3) is required["works"]
     assert len(no_network) == required["network_calls"]
 
 
-@pytest.mark.skipif("B119b" not in RUNS, reason="the shared cases are not there")
-def test_b119b_unprepared_data_says_what_to_get_and_takes_no_network(lmu, no_network):
+@pytest.mark.parametrize("case", shared_case("runs.jsonl", "B119b"))
+def test_unprepared_data_says_what_to_get_and_takes_no_network(lmu, no_network, case):
     start = time.monotonic()
     with pytest.raises(DataNotPrepared) as caught:
         load_medebench()
-    assert time.monotonic() - start < RUNS["B119b"]["required"]["seconds_max"]
+    assert time.monotonic() - start < case["required"]["seconds_max"]
     listed = {
         "exact files": ["editing/editing_metadata.json", "editing/previous_mask/{id}.png"],
         "addresses": [
@@ -50,7 +48,7 @@ def test_b119b_unprepared_data_says_what_to_get_and_takes_no_network(lmu, no_net
         ],
         "sizes": ["0.55 GB", "0.9 MB", "1,182 samples"],
     }
-    for kind in RUNS["B119b"]["required"]["message_lists"]:
+    for kind in case["required"]["message_lists"]:
         assert all(text in str(caught.value) for text in listed[kind]), kind
     assert "medbench data prepare medebench --from PATH" in str(caught.value)
     assert str(lmu) in str(caught.value)

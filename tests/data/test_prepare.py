@@ -336,7 +336,7 @@ def test_masks_that_look_wrong_are_reported_by_id(tmp_path):
     }
     report = prepared(write_official(tmp_path / "release", range(1, 21), images=images))
     assert report.problems["roi empty"] == (1,)
-    assert report.problems["roi covers everything"] == (2,)
+    assert report.problems["roi covers everything"] == (2, 7)
     assert report.problems["roi holds 0 and 1 only"] == (3,)
     assert report.problems["roi has another size than previous"] == (4,)
     assert report.problems["roi has another aspect ratio than previous"] == (5,)
