@@ -44,9 +44,19 @@ class MedEBench(MedBenchDataset):
     HEADLINE: ClassVar[tuple[str, ...]] = (EA.name, CP.name, VQ.name)
 
     medebench: MedEBenchData
+    unasked: tuple[int, ...] = ()
+    """Samples without an input image: no model is asked, and they are counted as data errors."""
 
     def load_data(self, dataset: str) -> pd.DataFrame:
         self.medebench = load_medebench(dataset)
+        self.unasked = tuple(s.id for s in self.medebench.samples if s.previous is None)
+        if self.unasked:
+            logger.warning(
+                "%s: %d samples have no input image and cannot be asked: %s",
+                dataset,
+                len(self.unasked),
+                ", ".join(map(str, self.unasked[:20])),
+            )
         return plain_frame(
             [
                 {
@@ -87,13 +97,19 @@ class MedEBench(MedBenchDataset):
         result = evaluate_medebench(
             [self.prediction_file(eval_file)],
             self.medebench,
-            expected_ids=[int(index) for index in self.data["index"]],
+            expected_ids=self.expected_ids(),
             judge=self.judge(options, rest),
             options=options,
             environment=self.environment(),
         )[0]
         logger.info("\n%s", shown_result(result, self.dataset_name))
         return result.flat
+
+    def expected_ids(self) -> list[int]:
+        """The samples a run is answerable for; fewer than all when the host limited them."""
+        asked = [int(index) for index in self.data["index"]]
+        is_limited = len(asked) + len(self.unasked) < len(self.medebench.samples)
+        return asked if is_limited else sorted({*asked, *self.unasked})
 
     @classmethod
     def report_infer_err(cls, prediction_file: str | Path | None) -> dict[str, int]:

@@ -30,6 +30,8 @@ class EditedImage:
     sha256: str | None = None
     note: str = ""
     flags: frozenset[str] = frozenset()
+    seed: int | None = None
+    settings: str = ""
     lost: bool = False
     """The prediction names an image, but its bytes are gone."""
 
@@ -116,7 +118,14 @@ class EditCollector:
             if source.is_file() and sha256_file(source) == image.sha256:
                 if source != here:
                     _link_or_copy(source, here)
-                return EditedImage(Status.ANSWER, here, image.sha256, flags=reply.flags)
+                return EditedImage(
+                    Status.ANSWER,
+                    here,
+                    image.sha256,
+                    flags=reply.flags,
+                    seed=reply.seed,
+                    settings=reply.settings,
+                )
         note = (
             f"image {image.sha256[:12]}… is neither beside the predictions nor in {self.store.root}"
         )

@@ -50,6 +50,9 @@ class EditReply:
     path: str | None = None
     data: bytes | None = None
     flags: frozenset[str] = frozenset()
+    seed: int | None = None
+    settings: str = ""
+    """Name under which the store describes the editor's settings, see `EditStore.describe`."""
 
 
 def edited_image_line(
@@ -121,7 +124,13 @@ def _read_line(line: Mapping[str, Any]) -> EditReply:
     if isinstance(fields, dict):
         sha256, kind = fields.get("sha256"), fields.get("format")
         if isinstance(sha256, str) and _SHA256.match(sha256) and kind in SUFFIX_BY_FORMAT:
-            return EditReply(Status.ANSWER, stored=StoredImage(sha256, kind))
+            seed, settings = fields.get("seed"), fields.get("settings")
+            return EditReply(
+                Status.ANSWER,
+                stored=StoredImage(sha256, kind),
+                seed=seed if isinstance(seed, int) else None,
+                settings=settings if isinstance(settings, str) else "",
+            )
         return EditReply(Status.MISSING, "an edited_image entry without a valid sha256 and format")
     reason = str(line.get("reason", "the model returned no image"))
     declined = line.get("status") == str(Status.REFUSAL)

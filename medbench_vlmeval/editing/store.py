@@ -75,6 +75,28 @@ class EditStore:
         reply = read_edit_reply(line)
         return line if reply.stored is not None and self.holds(reply.stored) else None
 
+    def describe(self, editor: Mapping[str, Any]) -> str:
+        """Keep the description of an editor and its settings under a short name for its lines."""
+        text = json.dumps(dict(editor), sort_keys=True, default=str)
+        name = sha256_bytes(text.encode("utf-8", "replace"))[:12]
+        path = self._description(name)
+        if not path.is_file():
+            write_json_atomic(path, json.loads(text))
+        return name
+
+    def description(self, name: str) -> dict[str, Any] | None:
+        """What `describe` kept under `name`; None when this store does not know it."""
+        try:
+            described: dict[str, Any] = json.loads(
+                self._description(name).read_text(encoding="utf-8")
+            )
+        except (OSError, json.JSONDecodeError):
+            return None
+        return described
+
+    def _description(self, name: str) -> Path:
+        return self.root / "editors" / f"{name}.json"
+
     def _memo(self, key: str) -> Path:
         return self.root / "memo" / key[:2] / f"{key}.json"
 

@@ -86,6 +86,7 @@ def evaluate_medebench(
             "data": _data_facts(data, len(rows)),
             "judge": None if judge is None else judge.manifest(),
             "prompts": {"medebench_judge": medebench_prompt_sha256(options.judge_layout)},
+            "editors": _editors(rows, store),
             **(environment or {}),
         }
         results.append(_write(judgement, files, warnings, provenance))
@@ -114,6 +115,12 @@ def _data_facts(data: MedEBenchData, n_expected: int) -> dict[str, Any]:
         "n_expected": n_expected,
         "partial": n_expected < len(data.samples),
     }
+
+
+def _editors(rows: Sequence[EditedSample], store: EditStore) -> dict[str, Any]:
+    """The settings behind the edits by the name that each row carries; None where unknown."""
+    names = sorted({row.edited.settings for row in rows if row.edited.settings})
+    return {name: store.description(name) for name in names}
 
 
 def _write(
@@ -185,6 +192,8 @@ def score_record(row: EditedSample) -> dict[str, Any]:
             "file": row.edited.path.name if row.edited.path else None,
             "sha256": row.edited.sha256,
             "note": row.edited.note,
+            "seed": row.edited.seed,
+            "settings": row.edited.settings,
         },
         "scores": {name: _score_fields(score) for name, score in row.scores.items()},
         "judge": None

@@ -128,7 +128,7 @@ class ImageEditor(BaseModel):
         data = [path.read_bytes() for path in paths]
         seed = self._seed_for(instruction, data)
         key = edit_key(
-            model=f"{type(self).__module__}.{type(self).__qualname__}:{self.name}",
+            model=f"{self._identity}:{self.name}",
             settings=self.settings,
             instruction=instruction,
             images=data,
@@ -146,7 +146,7 @@ class ImageEditor(BaseModel):
             dataset=dataset,
             earlier_images=tuple(paths[:-1]),
         )
-        line = self._stored_line(self.edit_request(request), seed, key)
+        line = self._stored_line(self.edit_request(request), seed)
         if self.reuse_edits:
             self.store.remember(key, line)
         return line
@@ -156,7 +156,7 @@ class ImageEditor(BaseModel):
         digest = sha256_bytes("\n".join(words).encode("utf-8", "replace"))
         return int(digest[:8], 16) % _SEED_RANGE
 
-    def _stored_line(self, edited: Image.Image | bytes, seed: int, key: str) -> str:
+    def _stored_line(self, edited: Image.Image | bytes, seed: int) -> str:
         if isinstance(edited, Image.Image):
             if 0 in edited.size:
                 raise NoImageReturned(f"an image without pixels ({edited.width} x {edited.height})")
@@ -167,7 +167,14 @@ class ImageEditor(BaseModel):
             )
         decoded = read_rgb(edited)
         image = self.store.add(edited)
-        return edited_image_line(image, size_wh=decoded.size_wh, seed=seed, settings=key[:12])
+        settings = self.store.describe(
+            {"model": self.name, "class": self._identity, "seed": self.seed, **self.settings}
+        )
+        return edited_image_line(image, size_wh=decoded.size_wh, seed=seed, settings=settings)
+
+    @property
+    def _identity(self) -> str:
+        return f"{type(self).__module__}.{type(self).__qualname__}"
 
 
 def read_message(message: Any) -> tuple[str, list[Path]]:

@@ -59,6 +59,14 @@ def test_an_edited_image_is_stored_and_named_in_one_line(base: Any, picture: Pat
         assert np.array_equal(np.asarray(image), np.asarray(original)[:, ::-1])
 
 
+def test_the_settings_of_an_editor_can_be_looked_up(base: Any, picture: Path) -> None:
+    editor = _editor(base, lambda image, instruction, seed: image, steps=50, seed=3)
+    fields = json.loads(editor.generate(_message(picture)))["edited_image"]
+    described = editor.store.description(fields["settings"])
+    assert (described["model"], described["steps"], described["seed"]) == ("Editor", 50, 3)
+    assert isinstance(fields["seed"], int)
+
+
 def test_the_same_edit_again_is_free(base: Any, picture: Path) -> None:
     editor = _editor(base, lambda image, instruction, seed: image)
     first = editor.generate(_message(picture))

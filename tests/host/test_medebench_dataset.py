@@ -47,6 +47,23 @@ def test_a_prompt_is_image_and_instruction_however_it_is_asked_for(dataset: Any,
     assert dataset.dump_image(dataset[0]) == [image["value"]]
 
 
+def test_samples_without_input_are_not_asked_and_still_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from medbench_vlmeval.data import prepare_medebench
+    from medbench_vlmeval.datasets.medebench import MedEBench
+
+    (tmp_path / "LMUData").mkdir()
+    monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
+    source = write_official(tmp_path / "release", images={2: {"previous": None}})
+    prepare_medebench(source, progress=False)
+    dataset = MedEBench("MedEBench_test")
+    assert len(dataset) == 2
+    assert dataset.expected_ids() == [1, 2, 3]
+    dataset.data = dataset.data.head(1)
+    assert dataset.expected_ids() == [1]
+
+
 def test_an_instruction_that_names_a_path_or_address_stays_a_text(dataset: Any) -> None:
     from vlmeval.vlm.base import BaseModel
 

@@ -78,6 +78,8 @@ def test_a_run_without_a_judge_is_blank_not_zero(sample_run: Host) -> None:
     )
     assert "not judged" in manifest["judge_note"]
     assert manifest["judge"] is None
+    described = list(manifest["editors"].values())
+    assert [editor["model"] for editor in described] == ["Baseline-CopyInput"]
 
 
 def test_every_number_can_be_traced_to_a_sample(sample_run: Host) -> None:

@@ -62,7 +62,9 @@ def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
     assert example is not None
     folder = write_plugin(tmp_path / "plugin", "mirror_editor", example[1])
     host = Host("ms-vlmeval", tmp_path, {"PYTHONPATH": str(folder)})
-    host.run("--data", "MedEBench_sample", "--model", "Mirror", "--limit", "3")
+    log = host.run("--data", "MedEBench_sample", "--model", "Mirror", "--limit", "3")
+    assert "CP strict" in log, "our table is in the host's log"
+    assert "Mirror_MedEBench_sample_scores.jsonl" in log
     scores = host.scores("Mirror", "MedEBench_sample")
     assert scores["n_expected"] == scores["n_answered"] == 3
     assert scores["CP_strict"] < 1.0
