@@ -116,17 +116,26 @@ def _coalesced(fragments: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(small)
 
 
-def call_id(model: str, messages: Sequence[PreparedMessage], parameters: Mapping[str, Any]) -> str:
-    """SHA-256 of the request with every image replaced by its own SHA-256.
+def call_id(model: str, shown: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> str:
+    """SHA-256 of a request with every image replaced by its own SHA-256.
 
-    It can be recomputed from a line of the judge log, which holds just that.
+    Args:
+        model: as requested.
+        shown: the messages as `PreparedMessage.shown` gives them and as the log of replies holds
+            them, so that the id can be recomputed from a line of the log.
+        parameters: the request's other fields.
     """
-    request = {
-        "model": model,
-        "messages": [message.shown for message in messages],
-        "parameters": dict(parameters),
-    }
+    messages = [
+        {**message, "content": [_without_history(part) for part in message["content"]]}
+        for message in shown
+    ]
+    request = {"model": model, "messages": messages, "parameters": dict(parameters)}
     return sha256_bytes(json.dumps(request, sort_keys=True, separators=(",", ":")).encode("ascii"))
+
+
+def _without_history(part: Mapping[str, Any]) -> dict[str, Any]:
+    # Why an image was converted is said in words, and words may change; the bytes sent count.
+    return {name: value for name, value in part.items() if name != "converted"}
 
 
 def merged(messages: Sequence[PreparedMessage]) -> tuple[PreparedMessage, ...]:

@@ -194,7 +194,8 @@ class Judge:
             preparer = Preparer(encoders)
             for job in jobs:
                 messages = await preparer.prepared(job.call)
-                asked = call_id(settings.model, messages, settings.parameters)
+                shown = [message.shown for message in messages]
+                asked = call_id(settings.model, shown, settings.parameters)
                 key = cache_key(asked, self._identity, job.repeat)
                 if key in known or _is_answered(cache, key, job):
                     n_cached += 1

@@ -60,7 +60,9 @@ class Session:
 
     async def _verdict(self, job: Job, messages: tuple[bodies.PreparedMessage, ...]) -> Verdict:
         question = Question(job.call, messages, self.settings.parameters)
-        call_id = bodies.call_id(self.settings.model, messages, self.settings.parameters)
+        call_id = bodies.call_id(
+            self.settings.model, [m.shown for m in messages], self.settings.parameters
+        )
         key = cache_key(call_id, self.identity, job.repeat)
         # The same question from two samples is asked once: the second finds it in the cache.
         lock = self._locks.setdefault(key, asyncio.Lock())

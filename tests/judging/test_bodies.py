@@ -93,7 +93,8 @@ def test_the_call_id_follows_everything_that_is_sent_and_nothing_else(
     preparer = Preparer(threads)
 
     def identify(path: Path, text: str = "Look:", model: str = "judge", limit: int = 400) -> str:
-        return call_id(model, prepared(preparer, text, path), {"max_tokens": limit})
+        shown = [message.shown for message in prepared(preparer, text, path)]
+        return call_id(model, shown, {"max_tokens": limit})
 
     first = identify(one)
     assert identify(same) == first

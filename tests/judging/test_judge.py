@@ -25,7 +25,7 @@ from medbench_vlmeval.judging import (
     retest_sd,
     status_counts,
 )
-from medbench_vlmeval.judging.bodies import call_id as identify
+from medbench_vlmeval.judging.bodies import call_id
 from medbench_vlmeval.judging.medebench import medebench_call
 from medbench_vlmeval.types import Status
 
@@ -342,16 +342,8 @@ def test_the_log_holds_every_reply_and_traces_a_verdict(tmp_path: Path) -> None:
     assert first["asked_at"].endswith("+00:00")
     assert first["messages"][0]["content"][1]["bytes"] == image.stat().st_size
     assert second["messages"][-1]["content"][0]["text"].startswith("Keep to this form")
-    assert first["call_id"] == _recomputed(first)
-
-
-def _recomputed(record: dict[str, Any]) -> str:
-    class Shown:
-        def __init__(self, shown: dict[str, Any]) -> None:
-            self.shown = shown
-
-    messages: Any = [Shown(message) for message in record["messages"]]
-    return identify(record["model_requested"], messages, record["parameters"])
+    recomputed = call_id(first["model_requested"], first["messages"], first["parameters"])
+    assert recomputed == verdict.call_id
 
 
 def test_replies_from_the_cache_are_written_once_into_each_log(tmp_path: Path) -> None:
