@@ -10,15 +10,19 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 from vlmeval.dataset.image_base import ImageBaseDataset
 
-from ..evaluation.options import PREFIX, EvaluationOptions, judge_settings
 from ..hosting.logs import join_host_log
-from ..hosting.probes import host_description
-from ..judging import Judge
+
+if TYPE_CHECKING:
+    from ..evaluation.options import EvaluationOptions
+    from ..judging import Judge
+
+# VLMEvalKit imports this module at every start, so whatever only a run needs is imported by the
+# methods that need it.
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +87,9 @@ class MedBenchDataset(ImageBaseDataset):
         By default our own client; with ``medbench_host_judge`` the object that the host builds from
         the same arguments, asked through our engine (which then cannot see tokens or costs).
         """
+        from ..evaluation.options import PREFIX, judge_settings
+        from ..judging import Judge
+
         arguments = {"model": self.DEFAULT_JUDGE, **judge_kwargs}
         settings = judge_settings(arguments, os.environ)
         if settings is None or not options.host_judge:
@@ -94,6 +101,8 @@ class MedBenchDataset(ImageBaseDataset):
 
     def environment(self) -> dict[str, Any]:
         """What a manifest should say about the host."""
+        from ..hosting.probes import host_description
+
         return {"host": host_description()}
 
 

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from ..data import MedEBenchData, load_medebench
-from ..editing import EditCollector, EditStore
-from ..evaluation.medebench import evaluate_medebench
-from ..evaluation.medebench_metrics import CP, EA, VQ
-from ..evaluation.options import EvaluationOptions
-from ..evaluation.report_text import shown_result
-from ..evaluation.run_files import RunFiles
-from ..files import read_jsonl
-from ..predictions import read_predictions
 from ..registry import register_dataset
-from ..types import Status
 from .base import MedBenchDataset, guarded_text, plain_frame
+
+if TYPE_CHECKING:
+    from ..data import MedEBenchData
 
 logger = logging.getLogger(__name__)
 
@@ -41,13 +34,15 @@ class MedEBench(MedBenchDataset):
     # build a prompt of its own.
     TYPE = "IMAGE_EDIT"
     NAMES: ClassVar[tuple[str, ...]] = ("MedEBench_test", "MedEBench_sample")
-    HEADLINE: ClassVar[tuple[str, ...]] = (EA.name, CP.name, VQ.name)
+    HEADLINE: ClassVar[tuple[str, ...]] = ("EA", "CP", "VQ")
 
     medebench: MedEBenchData
     unasked: tuple[int, ...] = ()
     """Samples without an input image: no model is asked, and they are counted as data errors."""
 
     def load_data(self, dataset: str) -> pd.DataFrame:
+        from ..data import load_medebench
+
         self.medebench = load_medebench(dataset)
         self.unasked = tuple(s.id for s in self.medebench.samples if s.previous is None)
         if self.unasked:
@@ -93,6 +88,10 @@ class MedEBench(MedBenchDataset):
         Returns:
             Flat plain numbers; EA and VQ only when a judge was configured.
         """
+        from ..evaluation.medebench import evaluate_medebench
+        from ..evaluation.options import EvaluationOptions
+        from ..evaluation.report_text import shown_result
+
         options, rest = EvaluationOptions.from_host(judge_kwargs)
         result = evaluate_medebench(
             [self.prediction_file(eval_file)],
@@ -114,6 +113,10 @@ class MedEBench(MedBenchDataset):
     @classmethod
     def report_infer_err(cls, prediction_file: str | Path | None) -> dict[str, int]:
         """Rows without an image, and a chance to copy images: the one hook of ``--mode infer``."""
+        from ..editing import EditCollector, EditStore
+        from ..predictions import read_predictions
+        from ..types import Status
+
         if prediction_file is None or not Path(prediction_file).is_file():
             return {"failed": 0, "total": 0}
         table = read_predictions(Path(prediction_file))
@@ -132,6 +135,10 @@ class MedEBench(MedBenchDataset):
         error_message: str | None = None,
     ) -> dict[str, int | None]:
         """Verdicts that are no answer, counted from our own statuses and not by words in texts."""
+        from ..evaluation.run_files import RunFiles
+        from ..files import read_jsonl
+        from ..types import Status
+
         if prediction_file is None:
             return {"failed": 0, "total": total_samples}
         scores = RunFiles(Path(prediction_file)).scores

@@ -12,22 +12,16 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 from vlmeval.vlm.base import BaseModel
 
-from ..editing import (
-    EditStore,
-    NoImageReturned,
-    edit_key,
-    edited_image_line,
-    failed_call_line,
-    no_image_line,
-)
-from ..files import sha256_bytes
-from ..images import encode_png, read_rgb
-from ..types import Status
+if TYPE_CHECKING:
+    from ..editing import EditStore, NoImageReturned
+
+# VLMEvalKit imports this module at every start, so whatever only an edit needs is imported by the
+# methods that need it.
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +97,8 @@ class ImageEditor(BaseModel):
     @property
     def store(self) -> EditStore:
         """Where this editor's images go."""
+        from ..editing import EditStore
+
         if self._store is None:
             self._store = EditStore.default()
         return self._store
@@ -112,6 +108,8 @@ class ImageEditor(BaseModel):
         return self.generate_inner(message, dataset)
 
     def generate_inner(self, message: Any, dataset: str | None = None) -> str:
+        from ..editing import NoImageReturned, failed_call_line, no_image_line
+
         try:
             return self._edit_message(message, dataset or "")
         except NoImageReturned as error:
@@ -124,6 +122,9 @@ class ImageEditor(BaseModel):
             return failed_call_line(f"{type(error).__name__}: {error}")
 
     def _edit_message(self, message: Any, dataset: str) -> str:
+        from ..editing import edit_key
+        from ..images import read_rgb
+
         instruction, paths = read_message(message)
         data = [path.read_bytes() for path in paths]
         seed = self._seed_for(instruction, data)
@@ -152,11 +153,16 @@ class ImageEditor(BaseModel):
         return line
 
     def _seed_for(self, instruction: str, images: Sequence[bytes]) -> int:
+        from ..files import sha256_bytes
+
         words = [str(self.seed), instruction, *(sha256_bytes(data) for data in images)]
         digest = sha256_bytes("\n".join(words).encode("utf-8", "replace"))
         return int(digest[:8], 16) % _SEED_RANGE
 
     def _stored_line(self, edited: Image.Image | bytes, seed: int) -> str:
+        from ..editing import NoImageReturned, edited_image_line
+        from ..images import encode_png, read_rgb
+
         if isinstance(edited, Image.Image):
             if 0 in edited.size:
                 raise NoImageReturned(f"an image without pixels ({edited.width} x {edited.height})")
@@ -205,6 +211,16 @@ def read_message(message: Any) -> tuple[str, list[Path]]:
     return instruction, paths
 
 
+def no_image(reason: str) -> NoImageReturned:
+    """The exception for a model that answered without an image."""
+    from ..editing import NoImageReturned
+
+    return NoImageReturned(reason)
+
+
 def declined(reason: str) -> NoImageReturned:
     """The exception for a model that refused, with its own words."""
+    from ..editing import NoImageReturned
+    from ..types import Status
+
     return NoImageReturned(reason, status=Status.REFUSAL)

@@ -6,16 +6,18 @@ any editor can do. A score means something only between the two.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ..data import MedEBenchSample, sample_of
-from ..editing import NoImageReturned
-from ..images import read_roi
 from ..registry import register_editor
-from .base import EditRequest, ImageEditor
+from .base import EditRequest, ImageEditor, no_image
+
+if TYPE_CHECKING:
+    from ..data import MedEBenchSample
 
 
 class BaselineEditor(ImageEditor):
@@ -32,9 +34,11 @@ class BaselineEditor(ImageEditor):
         Raises:
             NoImageReturned: the image does not come from prepared data.
         """
+        from ..data import sample_of
+
         sample = sample_of(request.image_path)
         if sample is None:
-            raise NoImageReturned(
+            raise no_image(
                 f"{request.image_path.name} is not an image of prepared data, so there is no "
                 "reference or ROI to use"
             )
@@ -42,9 +46,11 @@ class BaselineEditor(ImageEditor):
 
     def roi(self, request: EditRequest) -> NDArray[np.bool_]:
         """Pixels of the ROI, shape (H, W) as the image."""
+        from ..images import read_roi
+
         path = self.sample(request).roi
         if path is None:
-            raise NoImageReturned("the sample has no ROI mask")
+            raise no_image("the sample has no ROI mask")
         return read_roi(path, size_wh=request.image.size).values > 0
 
 
@@ -63,7 +69,7 @@ class PasteReference(BaselineEditor):
     def edit_request(self, request: EditRequest) -> Image.Image | bytes:
         path = self.sample(request).reference
         if path is None:
-            raise NoImageReturned("the sample has no reference image")
+            raise no_image("the sample has no reference image")
         return path.read_bytes()
 
 

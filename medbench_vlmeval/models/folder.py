@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from ..data import sample_of
-from ..editing import NoImageReturned
-from ..edits_folder import FolderIndex, index_edits_folder
 from ..registry import register_editor
-from .base import EditRequest, ImageEditor
+from .base import EditRequest, ImageEditor, no_image
+
+if TYPE_CHECKING:
+    from ..edits_folder import FolderIndex
 
 FOLDER_VARIABLE = "MEDBENCH_FOLDER"
 
@@ -45,8 +45,8 @@ class FolderEditor(ImageEditor):
             return found.path.read_bytes()
         if identifier in index.ambiguous:
             names = ", ".join(index.ambiguous[identifier])
-            raise NoImageReturned(f"several files for sample {identifier}, none used: {names}")
-        raise NoImageReturned(f"no image for sample {identifier} in {index.folder.name}")
+            raise no_image(f"several files for sample {identifier}, none used: {names}")
+        raise no_image(f"no image for sample {identifier} in {index.folder.name}")
 
     @property
     def index(self) -> FolderIndex:
@@ -55,6 +55,8 @@ class FolderEditor(ImageEditor):
         Raises:
             ValueError: no folder was named.
         """
+        from ..edits_folder import index_edits_folder
+
         if self._index is None:
             folder = self.settings["images"] or os.environ.get(FOLDER_VARIABLE)
             if not folder:
@@ -68,9 +70,11 @@ class FolderEditor(ImageEditor):
         return self._index
 
     def _sample_id(self, request: EditRequest) -> int:
+        from ..data import sample_of
+
         sample = sample_of(request.image_path)
         if sample is not None:
             return sample.id
         if request.image_path.stem.isdigit():
             return int(request.image_path.stem)
-        raise NoImageReturned(f"cannot tell which sample {request.image_path.name} belongs to")
+        raise no_image(f"cannot tell which sample {request.image_path.name} belongs to")
