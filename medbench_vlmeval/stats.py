@@ -14,6 +14,8 @@ from .types import MetricInfo, Score, Summary
 RESAMPLES = 2000
 """Bootstrap resamples behind every published interval."""
 
+_DRAWS_AT_ONCE = 1 << 20
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -51,7 +53,7 @@ def mean_interval(
 
     Notes:
         The mean of a resample is a ratio of sums, so clusters of different size keep their weight.
-        A resample is drawn as counts per cluster (`numpy.bincount`): no copy of the data.
+        Resamples are drawn as counts per cluster (`numpy.bincount`), many at once.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size == 0:
@@ -88,11 +90,27 @@ def _resampled_means(
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
     n_clusters = len(sums)
-    means = np.empty(n_resamples)
-    for resample in range(n_resamples):
-        drawn = generator.integers(n_clusters, size=n_clusters, dtype=np.int32)
-        counts = np.bincount(drawn, minlength=n_clusters)
-        means[resample] = (counts @ sums) / (counts @ sizes)
+    block = max(1, _DRAWS_AT_ONCE // n_clusters)
+    means = [
+        _block_means(sums, sizes, min(block, n_resamples - start), generator)
+        for start in range(0, n_resamples, block)
+    ]
+    return np.concatenate(means)
+
+
+def _block_means(
+    sums: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    n_resamples: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    n_clusters = len(sums)
+    drawn = generator.integers(n_clusters, size=(n_resamples, n_clusters), dtype=np.int32)
+    # One count for all resamples of the block: each has a range of numbers of its own.
+    own_range = np.arange(n_resamples, dtype=np.int32)[:, None] * np.int32(n_clusters)
+    counts = np.bincount((drawn + own_range).ravel(), minlength=n_resamples * n_clusters)
+    weights = counts.reshape(n_resamples, n_clusters).astype(np.float64)
+    means: NDArray[np.float64] = (weights @ sums) / (weights @ sizes)
     return means
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from ..data import MedEBenchData
 from ..editing import EditCollector, EditStore, StoredImage, edited_image_line, no_image_line
 from ..edits_folder import FolderIndex, FoundEdit, index_edits_folder
@@ -65,7 +67,7 @@ def predictions_from_folder(
     collector = EditCollector(predictions, EditStore.default())
     rows: list[dict[str, Any]] = []
     missing: list[int] = []
-    for sample in data.samples:
+    for sample in tqdm(data.samples, desc=f"Reading {model}", unit="sample"):
         found = index.edits.get(sample.id)
         if found is None:
             missing.append(sample.id)
