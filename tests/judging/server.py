@@ -140,6 +140,7 @@ class JudgeServer:
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._under_way = 0
+        self.connections: set[_Connection] = set()
         self.requests: list[Request] = []
         self.calls = 0
         self.peak_concurrency = 0
@@ -171,6 +172,11 @@ class JudgeServer:
         server.close()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
+        # Idle connections would keep their sockets open beyond the loop.
+        for connection in list(self.connections):
+            connection.abort()
+        while self.connections:
+            await asyncio.sleep(0.001)
 
     async def answer(self, connection: _Connection, request: Request) -> None:
         """Count the request and send what the script says."""
@@ -214,8 +220,13 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: Any = transport
+        self._server.connections.add(self)
+
+    def abort(self) -> None:
+        self._transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._server.connections.discard(self)
         if self._task is not None:
             self._task.cancel()
 
