@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .boxes import box_iou, box_iou_batch
 from .edit import EditMetrics, PreparedSample, edit_metrics
 from .psnr import psnr
 from .registration import Shift, border_rows, estimated_shift, is_shifted
@@ -13,6 +14,8 @@ __all__ = [
     "SSIMPair",
     "Shift",
     "border_rows",
+    "box_iou",
+    "box_iou_batch",
     "context_ssim",
     "edit_metrics",
     "estimated_shift",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import medebench, medq
+from . import medebench, medq, medsg
 
-__all__ = ["medebench", "medq"]
+__all__ = ["medebench", "medq", "medsg"]
