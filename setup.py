@@ -53,6 +53,7 @@ REQUIRES = [
     "tenacity>=8.2",
     "rich>=13.0",
     "openpyxl>=3.1",
+    "platformdirs>=3.0",
 ]
 
 EXTRAS = {

@@ -9,12 +9,15 @@ purpose: it does not pay at these sizes, and it hands empty row ranges to worker
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numba
 import numpy as np
 from numba import njit
 from numpy import float64, int32
+from platformdirs import user_cache_path
 
 from ._ssim_constants import LUMINANCE_CONSTANT, STRUCTURE_CONSTANT
 
@@ -28,11 +31,25 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+@contextmanager
+def _cache_of_our_own() -> Iterator[None]:
+    # Beside the module, numba's files would outlive `pip uninstall`. The setting is numba's for the
+    # whole process, so it is ours only while our functions are declared.
+    config: Any = numba.config
+    chosen = config.CACHE_DIR
+    config.CACHE_DIR = chosen or str(user_cache_path("medbench_vlmeval") / "numba")
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = chosen
+
+
 def _cache_is_possible() -> bool:
     def probe() -> None: ...
 
     try:
-        njit(cache=True)(probe)
+        with _cache_of_our_own():
+            njit(cache=True)(probe)
     except RuntimeError:
         logger.info(
             "numba finds no writable folder for its cache, so every process compiles the SSIM "
@@ -46,7 +63,8 @@ _CACHE = _cache_is_possible()
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return njit(cache=_CACHE, **_OPTIONS)(function)
+    with _cache_of_our_own():
+        return njit(cache=_CACHE, **_OPTIONS)(function)
 
 
 @_compiled

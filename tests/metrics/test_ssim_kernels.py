@@ -157,3 +157,13 @@ def test_without_a_writable_cache_the_kernel_still_compiles() -> None:
 
     assert done.stdout.strip() == "caching False"
     assert done.stderr.count("set NUMBA_CACHE_DIR") == 1
+
+
+def test_the_kernels_cache_is_not_kept_inside_the_package() -> None:
+    from medbench_vlmeval.metrics import _ssim_numba
+
+    package = Path(_ssim_numba.__file__).parents[1]
+    kept = Path(_ssim_numba.similarity_sums._cache.cache_path)
+    assert not kept.is_relative_to(package)
+    if not os.environ.get("NUMBA_CACHE_DIR"):
+        assert "medbench_vlmeval" in kept.parts
