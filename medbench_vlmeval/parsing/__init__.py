@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from .boxes import BoxReading, CoordinateConvention, read_box
 from .refusals import is_api_failure, is_refusal
 from .scores import ScoreReading, read_scores
 from .thinking import without_thinking
 
-__all__ = ["ScoreReading", "is_api_failure", "is_refusal", "read_scores", "without_thinking"]
+__all__ = [
+    "BoxReading",
+    "CoordinateConvention",
+    "ScoreReading",
+    "is_api_failure",
+    "is_refusal",
+    "read_box",
+    "read_scores",
+    "without_thinking",
+]
