@@ -5,6 +5,10 @@ from __future__ import annotations
 from .columns import ColumnsUnclear
 from .hub import prepare_medebench_from_hub
 from .medebench import MedEBenchData, MedEBenchSample, load_medebench, sample_of
+from .medsg import MedSGData, MedSGSample, load_medsg
+from .medsg_prepare import prepare_medsg, prepare_medsg_from_hub
+from .medsg_sample import prepare_medsg_sample
+from .medsg_tasks import MEDSG_RELEASE_NAME, MEDSG_SAMPLE_PACK_NAME, MEDSG_TASKS, MedSGTask
 from .places import RELEASE_NAME, SAMPLE_PACK_NAME, data_root_of, lmu_root
 from .prepare import prepare_medebench
 from .prepare_report import PrepareReport
@@ -14,6 +18,9 @@ from .store import DataWouldChange
 from .verify import VerifyReport, verify_data
 
 __all__ = [
+    "MEDSG_RELEASE_NAME",
+    "MEDSG_SAMPLE_PACK_NAME",
+    "MEDSG_TASKS",
     "RELEASE_NAME",
     "SAMPLE_PACK_NAME",
     "ColumnsUnclear",
@@ -21,14 +28,21 @@ __all__ = [
     "DataWouldChange",
     "MedEBenchData",
     "MedEBenchSample",
+    "MedSGData",
+    "MedSGSample",
+    "MedSGTask",
     "PrepareReport",
     "VerifyReport",
     "data_root_of",
     "lmu_root",
     "load_medebench",
+    "load_medsg",
     "prepare_medebench",
     "prepare_medebench_from_hub",
     "prepare_medebench_sample",
+    "prepare_medsg",
+    "prepare_medsg_from_hub",
+    "prepare_medsg_sample",
     "sample_of",
     "verify_data",
 ]

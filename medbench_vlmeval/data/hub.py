@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .places import RELEASE_NAME
@@ -58,22 +58,50 @@ def prepare_medebench_from_hub(
     Notes:
         `HF_ENDPOINT`, `HF_TOKEN`, `HF_HOME`, `HF_HUB_OFFLINE` are honoured by huggingface_hub.
     """
-    folder = Path(local_dir) if local_dir is not None else _downloaded(repo, revision)
+    folder = Path(local_dir) if local_dir is not None else downloaded(repo, revision)
     if not folder.is_dir():
         raise DataNotPrepared(
             f"expected a snapshot folder, {folder} is none; give the folder of the release's files"
         )
-    commit = next((text for text in (folder.name, revision) if _COMMIT.fullmatch(text)), None)
-    source = f"{_endpoint()}/datasets/{repo}" if local_dir is None else str(folder)
+    source = address_of(repo) if local_dir is None else str(folder)
+    commit = commit_of(folder, revision)
     release = read_snapshot(folder, source=source, revision=commit, columns=columns)
     return prepare_release(release, name=name, root=root, replace=replace, progress=progress)
+
+
+def address_of(repo: str) -> str:
+    """Where the Hub, or the mirror named by `HF_ENDPOINT`, keeps the data set."""
+    return f"{_endpoint()}/datasets/{repo}"
+
+
+def commit_of(folder: Path, revision: str) -> str | None:
+    """Commit of a snapshot folder: its own name, else the revision asked for, if either is one."""
+    return next((text for text in (folder.name, revision) if _COMMIT.fullmatch(text)), None)
 
 
 def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
 
 
-def _downloaded(repo: str, revision: str) -> Path:
+def downloaded(
+    repo: str,
+    revision: str,
+    *,
+    patterns: Sequence[str] = _WANTED_FILES,
+    benchmark: str = "medebench",
+) -> Path:
+    """The snapshot folder of a Hub data set, downloaded or from the cache.
+
+    Args:
+        repo: Data set repository.
+        revision: Commit, tag or branch.
+        patterns: Which files are wanted.
+        benchmark: As `medbench data prepare` calls it, for the message.
+
+    Raises:
+        DataNotPrepared: the Hub cannot be reached and its cache holds no whole copy, or it refuses.
+        ImportError: huggingface_hub is missing.
+    """
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.utils import HfHubHTTPError, LocalEntryNotFoundError
@@ -86,23 +114,23 @@ def _downloaded(repo: str, revision: str) -> Path:
             repo,
             repo_type="dataset",
             revision=revision,
-            allow_patterns=_WANTED_FILES,
+            allow_patterns=list(patterns),
             endpoint=os.environ.get("HF_ENDPOINT") or None,
         )
     except (LocalEntryNotFoundError, HfHubHTTPError) as error:
-        raise DataNotPrepared(_unavailable_message(repo, revision, error)) from error
+        raise DataNotPrepared(_unavailable_message(repo, revision, error, benchmark)) from error
     return Path(folder)
 
 
-def _unavailable_message(repo: str, revision: str, error: BaseException) -> str:
+def _unavailable_message(repo: str, revision: str, error: BaseException, benchmark: str) -> str:
     # huggingface_hub looks into its cache after a failed call; the call's own error says more.
     error = error.__cause__ or error
     cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return "\n".join(
         [
-            f"{_endpoint()}/datasets/{repo} at {revision} could not be downloaded: {cause}",
+            f"{address_of(repo)} at {revision} could not be downloaded: {cause}",
             "Set HF_ENDPOINT for a mirror, HF_TOKEN for a restricted repository.",
             "Without network: download the repository elsewhere, copy its folder here, and run",
-            "  medbench data prepare medebench --from FOLDER",
+            f"  medbench data prepare {benchmark} --from FOLDER",
         ]
     )

@@ -7,7 +7,6 @@ https://huggingface.co/datasets/LIUMinghao/MedEBench.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,9 +14,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..files import json_line, read_jsonl, sha256_bytes
+from ..files import json_line, sha256_bytes
 from .places import (
-    MANIFEST_NAME,
     RELEASE_NAME,
     ROLE_FOLDERS,
     SAMPLE_PACK_NAME,
@@ -26,6 +24,7 @@ from .places import (
     dataset_root,
     stamp_of,
 )
+from .prepared import is_prepared, read_prepared
 from .remedies import DataNotPrepared, files_gone_message, not_prepared_message
 
 
@@ -101,7 +100,7 @@ def load_medebench(name: str = RELEASE_NAME, root: Path | None = None) -> MedEBe
         prepare_medebench_sample(root)
     folder = dataset_root(name, root)
     table = folder / TABLE_NAME
-    if not table.is_file() or not (folder / MANIFEST_NAME).is_file():
+    if not is_prepared(folder):
         raise DataNotPrepared(not_prepared_message(name, folder))
     data = _load_table(name, folder, stamp_of(table))
     missing = _missing_files(data)
@@ -121,12 +120,7 @@ def sample_of(image_path: Path | str) -> MedEBenchSample | None:
 
 @lru_cache(maxsize=8)
 def _load_table(name: str, folder: Path, stamp: str) -> MedEBenchData:
-    records, warnings = read_jsonl(folder / TABLE_NAME)
-    if warnings:
-        raise ValueError(
-            f"{'; '.join(warnings)}; run the same `medbench data prepare` command again"
-        )
-    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+    records, manifest = read_prepared(folder)
     return MedEBenchData(
         name=name,
         root=folder,

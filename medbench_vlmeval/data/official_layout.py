@@ -64,7 +64,7 @@ def read_official(
         layout="official",
         count=len(rows),
         samples=_samples(rows, found, metadata.parent),
-        revision=revision or _checked_out_commit(source) or _checked_out_commit(source.parent),
+        revision=revision or checked_out_commit(source) or checked_out_commit(source.parent),
         columns=found,
     )
 
@@ -123,7 +123,7 @@ def _existing(relative: PurePosixPath, folders: Sequence[Path]) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _checked_out_commit(folder: Path) -> str | None:
+def checked_out_commit(folder: Path) -> str | None:
     """Commit of the git checkout `folder`, read from its files, or `None`."""
     head = folder / ".git" / "HEAD"
     if not head.is_file():

@@ -41,7 +41,7 @@ def read_parquet(
         ValueError: an id is repeated or not a whole number.
         ImportError: pyarrow is not installed.
     """
-    parquet = _pyarrow_parquet()
+    parquet = pyarrow_parquet()
     schemas = [parquet.read_schema(file) for file in files]
     if any(schema.names != schemas[0].names for schema in schemas):
         listed = "; ".join(
@@ -63,7 +63,8 @@ def read_parquet(
     )
 
 
-def _pyarrow_parquet() -> ModuleType:
+def pyarrow_parquet() -> ModuleType:
+    """The module `pyarrow.parquet`, or an ImportError that says what to install."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -73,11 +74,13 @@ def _pyarrow_parquet() -> ModuleType:
     return pyarrow.parquet
 
 
-def _rows(
+def rows_of(
     parquet: ModuleType, files: Sequence[Path], columns: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
+    """The rows of all files in order, a batch in memory at a time."""
     for file in files:
-        with parquet.ParquetFile(file) as reader:
+        # Read in small steps: a row group may hold gigabytes of images.
+        with parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as reader:
             for batch in reader.iter_batches(batch_size=_ROWS_PER_BATCH, columns=list(columns)):
                 yield from batch.to_pylist()
 
@@ -85,7 +88,7 @@ def _rows(
 def _ids(parquet: ModuleType, files: Sequence[Path], columns: Mapping[str, str]) -> Iterator[int]:
     if columns["id"] == ROW_NUMBER:
         return
-    for position, row in enumerate(_rows(parquet, files, [columns["id"]]), start=1):
+    for position, row in enumerate(rows_of(parquet, files, [columns["id"]]), start=1):
         yield sample_id(row, columns, position=position)
 
 
@@ -97,7 +100,7 @@ def _samples(
     folder: Path,
 ) -> Iterator[SourceSample]:
     wanted = [column for column in columns.values() if column != ROW_NUMBER]
-    for position, row in enumerate(_rows(parquet, files, wanted), start=1):
+    for position, row in enumerate(rows_of(parquet, files, wanted), start=1):
         for column, names in class_names.items():
             if column in row and isinstance(row[column], int) and 0 <= row[column] < len(names):
                 row[column] = names[row[column]]
@@ -112,7 +115,7 @@ def _images(
     by_path: dict[str, Any] = {}
     for role in IMAGE_FIELDS:
         value = row.get(columns[role]) if role in columns else None
-        data, name = _bytes_and_name(value, columns.get(role, role))
+        data, name = bytes_and_name(value, columns.get(role, role))
         if data is not None:
             embedded[role] = SourceImage(name=name, data=data)
         elif name:
@@ -121,7 +124,12 @@ def _images(
     return embedded | named, problems
 
 
-def _bytes_and_name(value: Any, column: str) -> tuple[bytes | None, str]:
+def bytes_and_name(value: Any, column: str) -> tuple[bytes | None, str]:
+    """Bytes and name of an image cell: a struct of both, bytes, or a path; empty for no image.
+
+    Raises:
+        ColumnsUnclear: it is anything else.
+    """
     if value is None:
         return None, ""
     if isinstance(value, Mapping) and set(value) <= {"bytes", "path"}:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..official.medebench import ORGAN_COUNTS
 from .medebench import fingerprint_of
@@ -14,6 +14,8 @@ from .places import ROLE_FOLDERS
 from .releases import Release
 from .remedies import N_PUBLISHED_SAMPLES, shortened
 from .store import Record, SampleStore
+
+Id = TypeVar("Id", int, str)
 
 
 @dataclass(frozen=True)
@@ -27,21 +29,37 @@ class PrepareReport:
     revision: str | None
     n_samples: int
     images: Mapping[str, int]
-    """Role to the number of images present."""
+    """Role, or another kind of image, to the number of images present."""
     copied: int
     reused: int
     """Image files that were already there with the right hash."""
-    organ_counts: Mapping[str, int]
-    organ_differences: Mapping[str, tuple[int, int]]
-    """Organ to (samples here, samples published), where they differ."""
-    problems: Mapping[str, tuple[int, ...]]
+    group_counts: Mapping[str, int]
+    """Samples by organ or by task, see `grouping`."""
+    group_differences: Mapping[str, tuple[int, int]]
+    """Group to (samples here, samples published), where they differ."""
+    problems: Mapping[str, tuple[int | str, ...]]
     """Problem to the ids of the samples that have it."""
     fingerprint: str
     warnings: tuple[str, ...] = ()
+    grouping: str = "organ"
+    """What the groups are: ``organ``, or ``task`` for MedSG-Bench."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Further lines of the report: label (at most eleven letters) to text."""
+
+    @property
+    def organ_counts(self) -> Mapping[str, int]:
+        """`group_counts` of MedEBench, whose groups are organs."""
+        return self.group_counts
+
+    @property
+    def organ_differences(self) -> Mapping[str, tuple[int, int]]:
+        """`group_differences` of MedEBench, whose groups are organs."""
+        return self.group_differences
 
     @classmethod
     def of_earlier(cls, root: Path, manifest: Mapping[str, Any]) -> PrepareReport:
         """The report of a preparation that is already there, with nothing copied."""
+        grouping = manifest.get("grouping", "organ")
         return cls(
             name=manifest["name"],
             root=root,
@@ -51,40 +69,42 @@ class PrepareReport:
             n_samples=manifest["n_samples"],
             images=manifest["images"],
             copied=0,
-            reused=sum(manifest["images"].values()),
-            organ_counts=manifest["organ_counts"],
-            organ_differences={
-                organ: (here, published)
-                for organ, (here, published) in manifest["organ_differences"].items()
+            reused=manifest.get("n_files", sum(manifest["images"].values())),
+            group_counts=manifest[f"{grouping}_counts"],
+            group_differences={
+                group: (here, published)
+                for group, (here, published) in manifest[f"{grouping}_differences"].items()
             },
             problems={problem: tuple(ids) for problem, ids in manifest["problems"].items()},
             fingerprint=manifest["fingerprint"],
             warnings=tuple(manifest["warnings"]),
+            grouping=grouping,
+            details=manifest.get("details", {}),
         )
 
     def lines(self) -> list[str]:
         """The report as lines of text, without colour."""
-        images = ", ".join(f"{role} {self.images[role]}" for role in ROLE_FOLDERS)
-        organs = ", ".join(f"{organ} {count}" for organ, count in self.organ_counts.items())
+        images = _counts_text(self.images)
         return [
             f"{self.name}: {self.n_samples} samples, {self.layout} layout",
             f"  source       {self.source}",
             f"  revision     {self.revision or 'unknown'}",
             f"  written to   {self.root}",
             f"  images       {images} ({self.copied} copied, {self.reused} already there)",
-            f"  organs       {organs}",
+            f"  {self.grouping + 's':<11}  {_counts_text(self.group_counts)}",
             *self._difference_lines(),
+            *(f"  {label:<11}  {text}" for label, text in self.details.items()),
             *self._problem_lines(),
             *(f"  warning      {warning}" for warning in self.warnings),
             f"  fingerprint  {self.fingerprint}",
         ]
 
     def _difference_lines(self) -> list[str]:
-        if not self.organ_differences:
+        if not self.group_differences:
             return []
         pairs = ", ".join(
-            f"{organ} {here}/{published}"
-            for organ, (here, published) in self.organ_differences.items()
+            f"{group} {here}/{published}"
+            for group, (here, published) in self.group_differences.items()
         )
         return [f"  differs      from the published counts (here/published): {pairs}"]
 
@@ -114,9 +134,9 @@ def report_on(
         },
         copied=store.copied,
         reused=store.reused,
-        organ_counts=dict(sorted(organs.items())),
-        organ_differences=_organ_differences(organs) if release.is_published else {},
-        problems=_ids_by_problem(records),
+        group_counts=dict(sorted(organs.items())),
+        group_differences=_organ_differences(organs) if release.is_published else {},
+        problems=ids_by_problem(records),
         fingerprint=fingerprint_of(list(records.values())),
         warnings=_warnings(release, len(records)),
     )
@@ -128,8 +148,13 @@ def _organ_differences(organs: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     return {organ: pair for organ, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _ids_by_problem(records: Mapping[int, Record]) -> dict[str, tuple[int, ...]]:
-    ids: dict[str, list[int]] = {}
+def _counts_text(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def ids_by_problem(records: Mapping[Id, Record]) -> dict[str, tuple[Id, ...]]:
+    """Problem to the ids of the records that have it, problems in alphabetical order."""
+    ids: dict[str, list[Id]] = {}
     for number, record in records.items():
         for problem in record["problems"]:
             ids.setdefault(problem, []).append(number)

@@ -39,11 +39,12 @@ Prepare it once, with either
   medbench data prepare medebench --hub{option}
       downloads the same data from {HUB_ADDRESS}
 {_EXPECTED_FILES}
-{_data_folder_line()}
+{data_folder_line()}
 To try the package without the data, use {SAMPLE_PACK_NAME}, which is generated on first use."""
 
 
-def _data_folder_line() -> str:
+def data_folder_line() -> str:
+    """Which data folder was looked into, and why."""
     named = os.environ.get(VARIABLE, "").strip()
     if not named:
         return f"The data folder is {lmu_root()}, because {VARIABLE} is not set."

@@ -8,9 +8,8 @@ two pictures are equal. Scores on the pack say that a setup works, not how good 
 from __future__ import annotations
 
 import io
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,10 @@ import numpy as np
 from PIL import Image
 
 from ..files import read_jsonl
-from .places import MANIFEST_NAME, ROLE_FOLDERS, SAMPLE_PACK_NAME, TABLE_NAME, dataset_root
+from .places import ROLE_FOLDERS, SAMPLE_PACK_NAME, TABLE_NAME, dataset_root
 from .prepare import prepare_release
 from .prepare_report import PrepareReport
+from .prepared import is_prepared, read_manifest
 from .releases import Release, SourceImage, SourceSample
 from .sample_pictures import picture_path, read_picture
 
@@ -51,9 +51,9 @@ def prepare_medebench_sample(root: Path | None = None, *, progress: bool = False
     from .sample_recipes import RECIPES
 
     recipes = [recipe for recipe in RECIPES if _is_available(recipe)]
-    revision = _revision(recipes)
+    revision = generator_revision(f"recipes {RECIPE_VERSION}, {len(recipes)} samples")
     folder = dataset_root(SAMPLE_PACK_NAME, root)
-    manifest = _usable_manifest(folder, revision)
+    manifest = usable_manifest(folder, revision, _listed_files)
     if manifest is not None:
         return PrepareReport.of_earlier(folder, manifest)
     release = Release(
@@ -73,18 +73,35 @@ def _is_available(recipe: SampleRecipe) -> bool:
     return recipe.package == "skimage" or picture_path(recipe.package, recipe.picture) is not None
 
 
-def _revision(recipes: Sequence[SampleRecipe]) -> str:
+def generator_revision(what: str) -> str:
+    """What a generated pack depends on: its own version, and the packages that make the pixels."""
     packages = ("scikit-image", "Pillow", "numpy", "scipy")
     versions = ", ".join(f"{package} {metadata.version(package)}" for package in packages)
-    return f"recipes {RECIPE_VERSION}, {len(recipes)} samples, {versions}"
+    return f"{what}, {versions}"
 
 
-def _usable_manifest(folder: Path, revision: str) -> dict[str, Any] | None:
-    manifest, table = folder / MANIFEST_NAME, folder / TABLE_NAME
-    if not (manifest.is_file() and table.is_file()):
+def _listed_files(records: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    return (record[role]["file"] for record in records for role in ROLE_FOLDERS)
+
+
+def usable_manifest(
+    folder: Path,
+    revision: str,
+    listed_files: Callable[[Sequence[Mapping[str, Any]]], Iterable[str]],
+) -> dict[str, Any] | None:
+    """The manifest of a generated pack that need not be made again, or `None`.
+
+    It is whole, and made by the same versions unless its folder cannot be written to.
+
+    Args:
+        folder: Where the pack lies.
+        revision: What `generator_revision` says now.
+        listed_files: The files, relative to `folder`, that records list.
+    """
+    if not is_prepared(folder):
         return None
-    stored = json.loads(manifest.read_text(encoding="utf-8"))
-    files = [record[role]["file"] for record in read_jsonl(table)[0] for role in ROLE_FOLDERS]
+    stored = read_manifest(folder)
+    files = listed_files(read_jsonl(folder / TABLE_NAME)[0])
     is_whole = all((folder / file).is_file() for file in files)
     is_current = stored.get("revision") == revision or not os.access(folder, os.W_OK)
     return stored if is_whole and is_current else None
@@ -111,7 +128,7 @@ def _samples(recipes: Sequence[SampleRecipe]) -> Iterator[SourceSample]:
             instruction=recipe.instruction,
             description=recipe.description,
             images={
-                role: SourceImage(f"{recipe.id}.png", data=_png(pixels))
+                role: SourceImage(f"{recipe.id}.png", data=png_bytes(pixels))
                 for role, pixels in shown.items()
             },
         )
@@ -128,7 +145,8 @@ def _cropped(pixels: np.ndarray, recipe: SampleRecipe) -> np.ndarray:
     return pixels[top:bottom, left:right]
 
 
-def _png(pixels: np.ndarray) -> bytes:
+def png_bytes(pixels: np.ndarray) -> bytes:
+    """The pixels as a PNG file; equal pixels give equal bytes under one Pillow version."""
     stream = io.BytesIO()
     # Level 1: photographic noise hardly compresses, and more effort would triple the waiting time.
     Image.fromarray(pixels).save(stream, format="PNG", compress_level=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from .remedies import shortened
 logger = logging.getLogger(__name__)
 
 Record = dict[str, Any]
-_REPLACE_REMEDY = (
+REPLACE_REMEDY = (
     "prepare under another --name, or pass --replace if no run made with the earlier data matters"
 )
 _TEXTS = ("organ", "task", "instruction", "description")
@@ -56,12 +56,10 @@ class SampleStore:
         digest = sha256_bytes(data)
         self._refuse_change(sample.id, role, digest)
         relative = f"{ROLE_FOLDERS[role]}/{sample.id}{image.suffix(data)}"
-        path = self.root / relative
-        if path.is_file() and path.stat().st_size == len(data) and sha256_file(path) == digest:
-            self.reused += 1
-        else:
-            write_bytes_atomic(path, data)
+        if stored_once(self.root / relative, data, digest):
             self.copied += 1
+        else:
+            self.reused += 1
         return {"file": relative, "sha256": digest, "bytes": len(data)}
 
     def _refuse_change(self, sample_id: int, role: str, digest: str) -> None:
@@ -69,7 +67,7 @@ class SampleStore:
         if stored and stored["sha256"] != digest and not self.replace:
             raise DataWouldChange(
                 f"{self.root} already holds another {role} image of sample {sample_id}; "
-                f"{_REPLACE_REMEDY}"
+                f"{REPLACE_REMEDY}"
             )
 
     def refuse_loss(self, records: Mapping[int, Record]) -> None:
@@ -86,7 +84,7 @@ class SampleStore:
         if lost and not self.replace:
             raise DataWouldChange(
                 f"{self.root} holds other data: {len(lost)} samples would be lost, lose images or "
-                f"change their texts (ids {shortened(sorted(lost))}); {_REPLACE_REMEDY}"
+                f"change their texts (ids {shortened(sorted(lost))}); {REPLACE_REMEDY}"
             )
 
     def remove_stale(self, records: Mapping[int, Record]) -> None:
@@ -108,15 +106,28 @@ class SampleStore:
 
     def remove_leftovers(self) -> None:
         """Remove the unfinished files of a killed writer; call only while nobody else writes."""
-        for folder in (self.root, *(self.root / folder for folder in ROLE_FOLDERS.values())):
-            for part in folder.glob(".*.part"):
-                part.unlink(missing_ok=True)
+        remove_parts([self.root, *(self.root / folder for folder in ROLE_FOLDERS.values())])
 
 
 def _covers(record: Record | None, earlier: Record) -> bool:
     if record is None or any(record[name] != earlier[name] for name in _TEXTS):
         return False
     return all(record.get(role) for role in ROLE_FOLDERS if earlier.get(role))
+
+
+def stored_once(path: Path, data: bytes, digest: str) -> bool:
+    """Write `data` unless the file already holds it, told by its hash; says whether it wrote."""
+    if path.is_file() and path.stat().st_size == len(data) and sha256_file(path) == digest:
+        return False
+    write_bytes_atomic(path, data)
+    return True
+
+
+def remove_parts(folders: Iterable[Path]) -> None:
+    """Remove the unfinished files of a killed writer; call only while nobody else writes."""
+    for folder in folders:
+        for part in folder.glob(".*.part"):
+            part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..files import read_jsonl, sha256_file
 from .medebench import fingerprint_of
+from .medsg import IMAGES_FOLDER, medsg_fingerprint_of
+from .medsg_remedies import medsg_not_prepared_message
+from .medsg_store import medsg_files
+from .medsg_tasks import prepared_name
 from .places import MANIFEST_NAME, RELEASE_NAME, ROLE_FOLDERS, TABLE_NAME, dataset_root
+from .prepared import is_prepared, read_manifest
 from .remedies import DataNotPrepared, not_prepared_message, shortened
 
 
@@ -61,21 +66,22 @@ def verify_data(name: str = RELEASE_NAME, root: Path | None = None) -> VerifyRep
     """Read every file of a prepared data set and compare it with the recorded hash.
 
     Args:
-        name: Name of the prepared data set.
+        name: Name of the prepared data set; one task of MedSG-Bench stands for the whole of it.
         root: Data folder; default `lmu_root()`.
 
     Raises:
         DataNotPrepared: there is no such data set.
         ValueError: the table cannot be read.
     """
-    folder = dataset_root(name, root)
-    table, manifest = folder / TABLE_NAME, folder / MANIFEST_NAME
-    if not table.is_file() or not manifest.is_file():
-        raise DataNotPrepared(not_prepared_message(name, folder))
+    folder = dataset_root(prepared_name(name), root)
+    if not is_prepared(folder):
+        says = medsg_not_prepared_message if name.startswith("MedSG") else not_prepared_message
+        raise DataNotPrepared(says(name, folder))
+    table, manifest = folder / TABLE_NAME, read_manifest(folder)
+    layout = _LAYOUTS[manifest.get("benchmark", "MedEBench")]
     records, warnings = read_jsonl(table)
-    listed = _listed_hashes(records)
+    listed = layout.listed_hashes(records)
     present = {relative for relative in listed if (folder / relative).is_file()}
-    recorded = json.loads(manifest.read_text(encoding="utf-8")).get("table_sha256")
     return VerifyReport(
         name=name,
         root=folder,
@@ -88,9 +94,9 @@ def verify_data(name: str = RELEASE_NAME, root: Path | None = None) -> VerifyRep
             )
         ),
         missing=tuple(sorted(set(listed) - present)),
-        extra=tuple(sorted(_files_in(folder) - set(listed))),
-        table_matches=not warnings and recorded == sha256_file(table),
-        fingerprint=fingerprint_of(records),
+        extra=tuple(sorted(_files_in(folder, layout) - set(listed))),
+        table_matches=not warnings and manifest.get("table_sha256") == sha256_file(table),
+        fingerprint=layout.fingerprint_of(records),
     )
 
 
@@ -99,11 +105,27 @@ def _listed_hashes(records: Sequence[Mapping]) -> dict[str, str]:
     return {image["file"]: image["sha256"] for image in images if image}
 
 
-def _files_in(folder: Path) -> set[str]:
-    folders = (folder / name for name in ROLE_FOLDERS.values())
+@dataclass(frozen=True)
+class _Layout:
+    """How the prepared data of one benchmark lies in its folder."""
+
+    fingerprint_of: Callable[[list[dict[str, Any]]], str]
+    listed_hashes: Callable[[Sequence[Mapping]], dict[str, str]]
+    image_files: Iterable[str]
+    """Patterns of the files in the image folders."""
+
+
+_LAYOUTS = {
+    "MedEBench": _Layout(
+        fingerprint_of, _listed_hashes, [f"{folder}/*" for folder in ROLE_FOLDERS.values()]
+    ),
+    "MedSG": _Layout(medsg_fingerprint_of, medsg_files, [f"{IMAGES_FOLDER}/*/*"]),
+}
+
+
+def _files_in(folder: Path, layout: _Layout) -> set[str]:
     return {
-        f"{path.parent.name}/{path.name}"
-        for each in folders
-        if each.is_dir()
-        for path in each.iterdir()
+        path.relative_to(folder).as_posix()
+        for pattern in layout.image_files
+        for path in folder.glob(pattern)
     }
