@@ -15,6 +15,19 @@ CoordinateConvention = Literal["absolute", "norm1000", "norm1", "yxyx1000"]
 Layout = Literal["xyxy", "xywh"]
 SizeWH = tuple[float, float]
 
+BOX_FLAGS = (
+    "several_boxes",
+    "inverted",
+    "degenerate",
+    "out_of_frame",
+    "full_image",
+    "truncated",
+    "point",
+    "text",
+    "missing",
+)
+"""All flags a reading can carry, in the order of reports; `read_box` explains them."""
+
 _DIVISORS = {"norm1000": 1000.0, "yxyx1000": 1000.0, "norm1": 1.0}
 _TOLERANCE = 1e-6
 """Share of a side by which a coordinate may leave the frame: rounding of floats, no more."""

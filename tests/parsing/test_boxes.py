@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from medbench_vlmeval.metrics import box_iou
 from medbench_vlmeval.official import medsg
-from medbench_vlmeval.parsing import BoxReading, read_box
+from medbench_vlmeval.parsing import BOX_FLAGS, BoxReading, read_box
 from medbench_vlmeval.types import Box, Status
 from tests.parsing.box_replies import REPLIES, Reply
 from tests.shared import shared_cases, shared_path
@@ -60,6 +60,10 @@ def test_reply_is_read_as_the_table_says(reply: Reply) -> None:
     assert reading.status is reply.status
     assert reading.flags == reply.flags
     assert reading.box == (None if reply.box is None else pytest.approx(reply.box, abs=1e-9))
+
+
+def test_the_table_shows_every_flag() -> None:
+    assert frozenset().union(*(reply.flags for reply in REPLIES.values())) == {*BOX_FLAGS}
 
 
 def test_real_replies_give_the_same_box_as_the_published_parser() -> None:
