@@ -28,12 +28,16 @@ _LARGE_FRAGMENT = 32 * 1024
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a message: its JSON, and what may be shown of it in a log."""
+    """One part of a message: its JSON in pieces, and what may be shown of it in a log."""
 
-    json: bytes
+    pieces: tuple[bytes, ...]
     shown: Mapping[str, Any]
     size_wh: tuple[int, int] | None = None
     """Of an image."""
+
+    @property
+    def length(self) -> int:
+        return sum(len(piece) for piece in self.pieces)
 
     @property
     def is_image(self) -> bool:
@@ -56,7 +60,7 @@ class PreparedMessage:
         else:
             for number, part in enumerate(self.parts):
                 yield b"," if number else b"["
-                yield part.json
+                yield from part.pieces
             yield b"]"
         yield b"}"
 
@@ -158,7 +162,7 @@ def text_part(text: str) -> Part:
     """A text as part; lone surrogates, which are not valid in a request, become ``?``."""
     valid = text.encode("utf-8", errors="replace").decode("utf-8")
     shown = {"type": "text", "text": valid}
-    return Part(_dump(shown), shown)
+    return Part((_dump(shown),), shown)
 
 
 def prompt_tokens(model: str, messages: Sequence[PreparedMessage]) -> int:
@@ -218,17 +222,18 @@ class Preparer:
         if key in self._kept:
             return
         self._kept[key] = part
-        self.kept_bytes += len(part.json)
+        self.kept_bytes += part.length
         while self.kept_bytes > self._limit_bytes and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
-            self.kept_bytes -= len(dropped.json)
+            self.kept_bytes -= dropped.length
 
 
 def _image_part(path: Path) -> Part:
     encoded = encode_for_judge(path)
     with Image.open(BytesIO(encoded.data)) as opened:
         size_wh = opened.size
-    url = f"data:{encoded.mime};base64,".encode("ascii") + base64.b64encode(encoded.data)
+    opening = f'{{"type":"image_url","image_url":{{"url":"data:{encoded.mime};base64,'
+    pieces = (opening.encode("ascii"), base64.b64encode(encoded.data), b'"}}')
     shown = {
         "type": "image",
         "sha256": encoded.sha256,
@@ -236,7 +241,7 @@ def _image_part(path: Path) -> Part:
         "bytes": len(encoded.data),
         "converted": encoded.converted,
     }
-    return Part(b'{"type":"image_url","image_url":{"url":"' + url + b'"}}', shown, size_wh)
+    return Part(pieces, shown, size_wh)
 
 
 def _dump(value: Any) -> bytes:

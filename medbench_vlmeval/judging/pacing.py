@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-SCOUT_SECONDS = 1.0
+SCOUT_SECONDS = 0.5
 """How long the other lanes wait for the first reply before they start as well."""
 
 
