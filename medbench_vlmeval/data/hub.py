@@ -88,6 +88,7 @@ def downloaded(
     revision: str,
     *,
     patterns: Sequence[str] = _WANTED_FILES,
+    ignored: Sequence[str] = (),
     benchmark: str = "medebench",
 ) -> Path:
     """The snapshot folder of a Hub data set, downloaded or from the cache.
@@ -96,6 +97,7 @@ def downloaded(
         repo: Data set repository.
         revision: Commit, tag or branch.
         patterns: Which files are wanted.
+        ignored: Which of these are not.
         benchmark: As `medbench data prepare` calls it, for the message.
 
     Raises:
@@ -115,6 +117,7 @@ def downloaded(
             repo_type="dataset",
             revision=revision,
             allow_patterns=list(patterns),
+            ignore_patterns=list(ignored),
             endpoint=os.environ.get("HF_ENDPOINT") or None,
         )
     except (LocalEntryNotFoundError, HfHubHTTPError) as error:

@@ -110,7 +110,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
 def leaves_release(name: str) -> bool:
     """Whether a path is absolute or climbs with ``..``; back-slashes count as slashes."""
     path = PurePosixPath(name.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or ":" in path.parts[0]
+    return path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1])
 
 
 def _candidates(name: str, task_name: str) -> list[str]:

@@ -99,14 +99,12 @@ def _row(task: MedSGTask, number: int, row: Mapping[str, Any], images: TaskImage
     names = image_names(row.get("images"))
     found: list[SourceImage | None] = []
     for position, name in enumerate(names, start=1):
-        if not name or leaves_release(name):
-            problems.append(f"image {position} path leaves the release" if name else "")
+        if leaves_release(name):
+            problems.append(f"image {position} path leaves the release")
             found.append(None)
         else:
             found.append(images.find(name))
-    return MedSGRow(
-        task, number, row, tuple(found), names, tuple(problem for problem in problems if problem)
-    )
+    return MedSGRow(task, number, row, tuple(found), names, tuple(problems))
 
 
 def image_names(value: Any) -> tuple[str, ...]:

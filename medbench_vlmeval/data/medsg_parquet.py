@@ -107,6 +107,8 @@ def _row(task: MedSGTask, number: int, row: Mapping[str, Any]) -> MedSGRow:
     if not isinstance(raw, dict):
         problems += ["raw_json unreadable"] if row.get("raw_json") else []
         raw = {}
+    if task_named(raw.get("task", task.key)) is not task:
+        problems.append("task field names another task")
     fields = {name: raw.get(name, row.get(name)) for name in _FIELDS}
     fields["answer"] = _answer(raw, row, problems)
     names = image_names(raw.get("images", _json_of(row.get("images_json"))))
@@ -123,7 +125,7 @@ def _row(task: MedSGTask, number: int, row: Mapping[str, Any]) -> MedSGRow:
 def _answer(raw: Mapping[str, Any], row: Mapping[str, Any], problems: list[str]) -> Any:
     column = row.get("answer_xyxy")
     if "answer" in raw:
-        if column is not None and numbers_in(column) != numbers_in(raw["answer"]):
+        if numbers_in(column) not in (None, numbers_in(raw["answer"])):
             problems.append("answer_xyxy is not the answer of raw_json")
         return raw["answer"]
     stored = _json_of(row.get("answer_raw_json"))

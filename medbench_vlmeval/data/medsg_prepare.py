@@ -21,6 +21,8 @@ from .remedies import DataNotPrepared, shortened
 from .store import Record, sole_writer
 
 _WANTED_FILES = ("MedSG-Bench/Task*.json", "MedSG-Bench/Task*.zip", "*.parquet", "*.md")
+_UNWANTED_FILES = ("MedSG-Train/*", "bench_task1.parquet")
+"""The training part, and a second copy of the first task that lies beside the tables."""
 
 
 def prepare_medsg(
@@ -55,7 +57,8 @@ def prepare_medsg(
         raise FileNotFoundError(
             f"expected a folder with the release, {folder} is none; give the MedSG-Bench folder"
         )
-    release = open_medsg_release(folder.resolve())
+    folder = folder.resolve()
+    release = open_medsg_release(folder, revision=commit_of(folder, ""))
     return prepare_medsg_release(release, name=name, root=root, replace=replace, progress=progress)
 
 
@@ -89,7 +92,13 @@ def prepare_medsg_from_hub(
     if local_dir is not None:
         folder, address = Path(local_dir), ""
     else:
-        folder = downloaded(repo, revision, patterns=_WANTED_FILES, benchmark="medsg")
+        folder = downloaded(
+            repo,
+            revision,
+            patterns=_WANTED_FILES,
+            ignored=_UNWANTED_FILES,
+            benchmark="medsg",
+        )
         address = address_of(repo)
     if not folder.is_dir():
         raise DataNotPrepared(

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .medsg_prepare import prepare_medsg_release
 from .medsg_rows import MedSGRelease, MedSGRow
-from .medsg_scenes import Scene, scenes
 from .medsg_store import medsg_files
 from .medsg_tasks import MEDSG_SAMPLE_PACK_NAME, TASK_OF_KEY
 from .places import dataset_root
 from .prepare_report import PrepareReport
 from .releases import SourceImage
 from .sample_pack import generator_revision, png_bytes, usable_manifest
+
+if TYPE_CHECKING:
+    from .medsg_scenes import Scene
 
 SCENES_VERSION = 1
 """Raised whenever a picture, a question or an answer of the pack changes."""
@@ -41,6 +44,8 @@ def prepare_medsg_sample(root: Path | None = None, *, progress: bool = False) ->
     Raises:
         FileNotFoundError: the installed scikit-image carries no such pictures.
     """
+    from .medsg_scenes import scenes
+
     revision = generator_revision(f"scenes {SCENES_VERSION}, {N_SCENES} samples")
     folder = dataset_root(MEDSG_SAMPLE_PACK_NAME, root)
     manifest = usable_manifest(folder, revision, medsg_files)

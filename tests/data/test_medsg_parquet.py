@@ -108,6 +108,31 @@ def test_an_answer_that_the_columns_give_differently_is_reported(tmp_path):
     assert load_medsg().samples[0].truth == (10, 11, 100, 120)
 
 
+def test_a_published_row_of_another_task_than_the_column_says_is_reported(tmp_path):
+    raw = json.dumps(row("patch", task="concept"))
+    assert problems_of_cells(tmp_path, "patch", raw_json=raw) == ("task field names another task",)
+
+
+def test_images_may_be_structs_of_bytes_and_path(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    cells = mirror_row(row("concept"))
+    structs = {
+        f"image_bytes_{k}": {"bytes": cells[f"image_bytes_{k}"], "path": f"dir/{k}.png"}
+        for k in (1, 2)
+    }
+    plain = {name: cells[name] for name in ("task", "question", "answer_xyxy")}
+    (tmp_path / "mirror").mkdir()
+    pa.parquet.write_table(
+        pa.Table.from_pylist([plain | structs]), tmp_path / "mirror" / "x.parquet"
+    )
+    assert prepared(tmp_path / "mirror").problems == {}
+    (sample,) = load_medsg().samples
+    assert sample.image_names == ("1.png", "2.png")
+    assert sample.images[1].read_bytes() == cells["image_bytes_2"]
+
+
 def test_an_absent_image_keeps_the_place_of_the_others(tmp_path):
     assert problems_of_cells(tmp_path, "patch", image_bytes_2=None) == ("image 2 missing",)
     first, second, third = load_medsg().samples[0].images

@@ -167,7 +167,9 @@ def test_a_cut_zip_stops_the_preparation_before_anything_is_written(tmp_path):
     assert not dataset_root("MedSG_test").exists()
 
 
-@pytest.mark.parametrize("name", ["../../secret.png", "/etc/hostname", "C:\\x.png", "a/../../b"])
+@pytest.mark.parametrize(
+    "name", ["../../secret.png", "/etc/hostname", "C:\\x.png", "a/../../b", ".."]
+)
 def test_a_path_that_leaves_the_release_is_not_followed(tmp_path, name):
     write(tmp_path / "secret.png", picture(9))
     images = [name, row("concept")["images"][1]]
@@ -421,6 +423,32 @@ def test_the_manifest_says_where_the_data_came_from_and_what_is_wrong(tmp_path):
     assert manifest["bytes"] == sum(len(image_bytes(f"Task6/set/0_{k}.png")) for k in (1, 2, 3))
 
 
+def test_the_commit_is_read_from_the_name_of_a_snapshot_folder(tmp_path):
+    rows = {"patch": [row("patch")]}
+    assert prepared(write_zipped(tmp_path / "snapshots" / COMMIT, rows)).revision == COMMIT
+    assert prepared(write_zipped(tmp_path / "plain", rows)).revision is None
+
+
+@pytest.mark.parametrize("name", [None, "", "."])
+def test_an_image_without_a_name_is_missing(tmp_path, name):
+    rows = {"concept": [row("concept")]}
+    source = write_zipped(tmp_path / "release", rows)
+    rows["concept"][0]["images"][0] = name
+    report = prepared(write_tables(source, rows))
+    assert report.problems == {"image 1 missing": ("concept-0000",)}
+
+
+def test_an_unpacked_image_comes_before_the_zipped_one_and_the_zip_fills_gaps(tmp_path):
+    rows = {"concept": [row("concept")]}
+    source = write_zipped(tmp_path / "release", rows)
+    other = image_bytes("another picture")
+    write(source / "MedSG-Bench" / "Task5" / "set" / "0_1.png", other)
+    prepared(source)
+    first, second = load_medsg().samples[0].images
+    assert first.read_bytes() == other
+    assert second.read_bytes() == image_bytes("Task5/set/0_2.png")
+
+
 def test_the_benchmark_part_is_downloaded_from_a_hub_and_the_training_part_is_not(
     tmp_path, monkeypatch
 ):
@@ -432,13 +460,14 @@ def test_the_benchmark_part_is_downloaded_from_a_hub_and_the_training_part_is_no
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
     source = write_zipped(tmp_path / "source", rows_of_all_tasks())
     write(source / "MedSG-Train" / "Task1.zip", b"not wanted")
+    write(source / "bench_task1.parquet", b"not wanted")
     expected = prepared(source, name="local")
     with hub_of(source, "someone/MedSG") as (address, asked):
         monkeypatch.setenv("HF_ENDPOINT", address)
         report = prepare_medsg_from_hub("someone/MedSG", progress=False)
     assert (report.revision, report.fingerprint) == (COMMIT, expected.fingerprint)
     assert report.source == f"{address}/datasets/someone/MedSG"
-    assert not any("MedSG-Train" in path for path in asked)
+    assert not any("MedSG-Train/" in path or "bench_task1" in path for path in asked)
 
 
 def test_without_network_the_error_names_the_command(tmp_path, monkeypatch):

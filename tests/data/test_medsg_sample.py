@@ -10,6 +10,7 @@ from medbench_vlmeval.data import (
     MEDSG_TASKS,
     load_medsg,
     medsg_sample,
+    medsg_scenes,
     prepare_medsg_sample,
     verify_data,
 )
@@ -154,8 +155,8 @@ def test_a_second_call_generates_nothing(pack):
 
 
 def test_a_lost_picture_is_made_again_and_other_versions_make_the_pack_anew(tmp_path, monkeypatch):
-    made = list(medsg_sample.scenes())[:2]
-    monkeypatch.setattr(medsg_sample, "scenes", lambda: iter(made))
+    made = list(medsg_scenes.scenes())[:2]
+    monkeypatch.setattr(medsg_scenes, "scenes", lambda: iter(made))
     prepare_medsg_sample(tmp_path)
     before = load_medsg(MEDSG_SAMPLE_PACK_NAME, tmp_path)
     before.samples[1].images[0].unlink()
