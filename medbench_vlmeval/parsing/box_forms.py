@@ -21,6 +21,7 @@ from .box_words import (
 
 _LONGEST_GAP = 12
 _LABEL_REACH = 4
+_NAMED_POINT_LENGTH = 6
 _BETWEEN_CORNERS = CORNERS | JOINS | FILLERS | KEYS | {"and"}
 _CORNER_LABELS = CORNERS | KEYS | {"between"}
 _NEUTRAL_WORDS = LABELS | KEYS
@@ -81,18 +82,36 @@ def _unfinished(tokens: Sequence[Token], open_at: list[int]) -> int | None:
 def corner_pairs(tokens: Sequence[Token], groups: list[Span]) -> tuple[list[Span], bool]:
     """Boxes made of two points, and whether a point is left over."""
     points = [group for group in groups if len(group.numbers) == 2]
+    points = sorted([*points, *_named_points(tokens)], key=lambda point: point.first)
     pairs: list[Span] = []
     is_lone = False
     place = 0
     while place < len(points):
         one, *others = points[place : place + 2]
         if others and _are_joined(tokens, one, others[0]):
-            pairs.append(Span(one.first, others[0].last, one.numbers + others[0].numbers))
+            order: Order = "xyxy" if tokens[one.first].kind == "word" else "declared"
+            numbers = one.numbers + others[0].numbers
+            pairs.append(Span(one.first, others[0].last, numbers, order))
             place += 2
         else:
             is_lone = True
             place += 1
-    return pairs, is_lone or _names_a_point(tokens)
+    return pairs, is_lone
+
+
+def _named_points(tokens: Sequence[Token]) -> Iterator[Span]:
+    x: int | None = None
+    for place, token in enumerate(tokens):
+        if token.kind != "word" or token.text.lower() not in ("x", "y"):
+            continue
+        number = _number_of_key(tokens, place)
+        if token.text.lower() == "x":
+            x = None if number is None else place
+        elif x is not None and number is not None and place - x <= _NAMED_POINT_LENGTH:
+            across = _number_of_key(tokens, x)
+            if across is not None:
+                yield Span(x, number, (tokens[across].value, tokens[number].value))
+            x = None
 
 
 def _are_joined(tokens: Sequence[Token], one: Span, other: Span) -> bool:
@@ -107,6 +126,9 @@ def _are_joined(tokens: Sequence[Token], one: Span, other: Span) -> bool:
         return False
     before = tokens[max(0, one.first - _LABEL_REACH) : one.first]
     labels = words.union(normalised(it.text) for it in before) & _CORNER_LABELS
+    if tokens[one.first].kind == "word":
+        # Named x and y may be points of a list.
+        return bool(labels)
     return not words or bool(labels) or not JOINS.isdisjoint(words)
 
 
@@ -160,15 +182,6 @@ def _number_of_key(tokens: Sequence[Token], place: int) -> int | None:
         following += 1
     is_number = following < len(tokens) and tokens[following].kind == "number"
     return following if is_number else None
-
-
-def _names_a_point(tokens: Sequence[Token]) -> bool:
-    keys = {
-        normalised(token.text)
-        for place, token in enumerate(tokens)
-        if token.kind == "word" and _number_of_key(tokens, place) is not None
-    }
-    return keys & KEYS == {"x", "y"}
 
 
 def whole_reply(tokens: Sequence[Token]) -> list[Span]:

@@ -75,7 +75,7 @@ def written_boxes(reply: str) -> WrittenBoxes:
     corners, has_point = corner_pairs(tokens, groups)
     quads = [group for group in groups if len(group.numbers) == 4]
     spans = [*quads, *corners, *bare_runs(tokens, groups, cut), *named_boxes(tokens, cut)]
-    if not spans and cut is None:
+    if not spans and cut is None and not has_point:
         spans = whole_reply(tokens)
     boxes = _as_boxes(tokens, spans)
     cut_start = None if cut is None else tokens[cut].start

@@ -111,7 +111,17 @@ REPLIES: dict[str, Reply] = {
     ),
     "corners_lines": Reply("Top-left: (10, 20)\nBottom-right: (30, 40)"),
     "corners_chinese": Reply("左上角（10，20），右下角（30，40）"),
+    "corners_named": Reply('{"top_left": {"x": 10, "y": 20}, "bottom_right": {"x": 30, "y": 40}}'),
+    "corners_named_yxyx": Reply(
+        '{"top_left": {"x": 100, "y": 200}, "bottom_right": {"x": 500, "y": 1000}}',
+        (33.6, 67.2, 168, 336),
+        convention="yxyx1000",
+    ),
+    "corners_named_prose": Reply(
+        "Top-left: x=10, y=20 and bottom-right: x=30, y=40 in the second image.", flags=TEXT
+    ),
     # points
+    "points_named": nothing('[{"x": 10, "y": 20}, {"x": 30, "y": 40}]', "point"),
     "point_in_prose": nothing("The lesion is centred at (192, 150).", "point", "text"),
     "point_json": nothing('{"point_2d": [192, 150], "label": "nodule"}', "point"),
     "point_named": nothing('<point x="61.5" y="40.2">nodule</point>', "point", "text"),
