@@ -79,10 +79,12 @@ def _unfinished(tokens: Sequence[Token], open_at: list[int]) -> int | None:
     return None
 
 
-def corner_pairs(tokens: Sequence[Token], groups: list[Span]) -> tuple[list[Span], bool]:
+def corner_pairs(
+    tokens: Sequence[Token], groups: list[Span], cut: int | None
+) -> tuple[list[Span], bool]:
     """Boxes made of two points, and whether a point is left over."""
     points = [group for group in groups if len(group.numbers) == 2]
-    points = sorted([*points, *_named_points(tokens)], key=lambda point: point.first)
+    points = sorted([*points, *_named_points(tokens, cut)], key=lambda point: point.first)
     pairs: list[Span] = []
     is_lone = False
     place = 0
@@ -99,12 +101,14 @@ def corner_pairs(tokens: Sequence[Token], groups: list[Span]) -> tuple[list[Span
     return pairs, is_lone
 
 
-def _named_points(tokens: Sequence[Token]) -> Iterator[Span]:
+def _named_points(tokens: Sequence[Token], cut: int | None) -> Iterator[Span]:
     x: int | None = None
     for place, token in enumerate(tokens):
         if token.kind != "word" or token.text.lower() not in ("x", "y"):
             continue
         number = _number_of_key(tokens, place)
+        if cut is not None and number == len(tokens) - 1:
+            return
         if token.text.lower() == "x":
             x = None if number is None else place
         elif x is not None and number is not None and place - x <= _NAMED_POINT_LENGTH:

@@ -72,7 +72,7 @@ def written_boxes(reply: str) -> WrittenBoxes:
     text = without_dressing(reply)
     tokens = tokens_of(text)
     groups, cut = groups_of(tokens)
-    corners, has_point = corner_pairs(tokens, groups)
+    corners, has_point = corner_pairs(tokens, groups, cut)
     quads = [group for group in groups if len(group.numbers) == 4]
     spans = [*quads, *corners, *bare_runs(tokens, groups, cut), *named_boxes(tokens, cut)]
     if not spans and cut is None and not has_point:

@@ -112,6 +112,11 @@ REPLIES: dict[str, Reply] = {
     "corners_lines": Reply("Top-left: (10, 20)\nBottom-right: (30, 40)"),
     "corners_chinese": Reply("左上角（10，20），右下角（30，40）"),
     "corners_named": Reply('{"top_left": {"x": 10, "y": 20}, "bottom_right": {"x": 30, "y": 40}}'),
+    "corners_named_cut": nothing(
+        '{"top_left": {"x": 10, "y": 20}, "bottom_right": {"x": 30, "y": 4',
+        "truncated",
+        status=Status.TRUNCATED,
+    ),
     "corners_named_yxyx": Reply(
         '{"top_left": {"x": 100, "y": 200}, "bottom_right": {"x": 500, "y": 1000}}',
         (33.6, 67.2, 168, 336),
