@@ -40,6 +40,8 @@ class Convention:
     """What follows the question, to the letter; it begins with a blank where one is wanted."""
     reference_box_form: CoordinateConvention | Literal["removed"]
     """How a box inside the question is written, or that it is taken out."""
+    keeps_tokens: bool
+    """Qwen's special tokens around boxes and names stay; others read ``<box>`` and ``<ref>``."""
     official_parser: Literal["pixel", "scaled"] | None
     """The published parser for this family; None where none was released."""
     family: str | None = None
@@ -187,6 +189,7 @@ def _declared(
         source=source,
         prompt_suffix=stated[name]["prompt_suffix"] if suffix is None else suffix,
         reference_box_form=entry["reference_box_form"] if fits else name,
+        keeps_tokens=entry.get("keeps_tokens", False),
         official_parser=(entry if fits else stated[name])["official_parser"],
         family=entry.get("family"),
         image_layout=entry.get("image_layout", "images_first"),
@@ -205,6 +208,7 @@ def _asked(entry: Mapping[str, Any] | None) -> Convention:
         source="prompt",
         prompt_suffix=registry["stated"][name]["prompt_suffix"],
         reference_box_form=name,
+        keeps_tokens=entry.get("keeps_tokens", False),
         official_parser=registry["stated"][name]["official_parser"],
         family=entry.get("family"),
         image_layout=entry.get("image_layout", "images_first"),

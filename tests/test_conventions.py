@@ -30,6 +30,7 @@ LIST_SUFFIX = " Format:<box>[x1, y1, x2, y2]</box>. Don't generate addtional wor
         ("Qwen3-VL-8B-Instruct", "Qwen3-VL", "norm1000", "scaled"),
         ("MedSeq-Grounder", "MedSeq-Grounder", "absolute", "pixel"),
         ("Migician", "Migician", "norm1000", "scaled"),
+        ("Qwen2-VL-7B-Instruct", "Qwen2-VL", "norm1000", "scaled"),
         ("InternVL2-8B", "InternVL", "norm1000", "scaled"),
         ("InternVL2_5-8B-MPO", "InternVL", "norm1000", "scaled"),
         ("OpenGVLab/InternVL3-78B", "InternVL", "norm1000", "scaled"),
@@ -100,6 +101,7 @@ def test_unknown_explicit_convention_is_refused_with_the_known_ones() -> None:
         ("Qwen2.5-VL", QWEN_SUFFIX),
         ("MedSeq-Grounder", QWEN_SUFFIX),
         ("Migician", QWEN_SUFFIX),
+        ("Qwen2-VL", QWEN_SUFFIX),
         ("InternVL", "Format:<box>[[x1,y1,x2,y2]]</box>. Don't generate addtional words."),
         ("Mantis", LIST_SUFFIX),
         ("LLaVA-OneVision", LIST_SUFFIX),
@@ -123,7 +125,7 @@ def test_registry_agrees_with_the_recorded_script() -> None:
 def test_every_entry_is_complete_and_cited(entry: dict[str, Any]) -> None:
     assert set(entry) == {
         "family", "models", "coordinates", "official_parser", "prompt_suffix",
-        "reference_box_form", "image_layout", "samples", "source",
+        "reference_box_form", "keeps_tokens", "image_layout", "samples", "source",
     }  # fmt: skip
     assert entry["coordinates"] in (None, *get_args(CoordinateConvention))
     assert entry["reference_box_form"] in ("removed", *get_args(CoordinateConvention))
