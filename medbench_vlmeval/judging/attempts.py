@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..types import Status
@@ -48,7 +48,7 @@ class Attempt:
         return {
             "status": self.reading.status.value,
             "note": self.reading.note,
-            "reply": asdict(self.reply),
+            "reply": dict(vars(self.reply)),
             "cost": self.cost,
             "parameters": dict(self.parameters),
             "asked_at": self.asked_at,

@@ -56,7 +56,7 @@ class PreparedMessage:
         yield b'{"role":' + _dump(self.role) + b',"content":'
         # A lone text goes as plain string: some servers know no lists for text-only models.
         if len(self.parts) == 1 and not self.parts[0].is_image:
-            yield _dump(self.parts[0].shown["text"])
+            yield self.parts[0].pieces[1]
         else:
             for number, part in enumerate(self.parts):
                 yield b"," if number else b"["
@@ -161,8 +161,8 @@ def text_message(role: str, text: str) -> PreparedMessage:
 def text_part(text: str) -> Part:
     """A text as part; lone surrogates, which are not valid in a request, become ``?``."""
     valid = text.encode("utf-8", errors="replace").decode("utf-8")
-    shown = {"type": "text", "text": valid}
-    return Part((_dump(shown),), shown)
+    pieces = (b'{"type":"text","text":', _dump(valid), b"}")
+    return Part(pieces, {"type": "text", "text": valid})
 
 
 def prompt_tokens(model: str, messages: Sequence[PreparedMessage]) -> int:

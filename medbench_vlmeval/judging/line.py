@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -115,40 +116,36 @@ class Line:
             GaveUp: no reply after all repetitions, or the request itself is not acceptable.
             Stopped: the cause concerns every question.
         """
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
-
-        repeating = AsyncRetrying(
-            retry=retry_if_exception_type(_Passing),
-            stop=stop_after_attempt(self._settings.retries + 1),
-            wait=self._wait,
-            sleep=self._clock.sleep,
-            reraise=True,
-        )
-        try:
-            return await repeating(self._transmit, question)
-        except _Passing as passing:
-            fault = passing.fault
+        for number in range(self._settings.retries + 1):
+            try:
+                return await self._transmit(question)
+            except _Passing as passing:
+                fault = passing.fault
+            if number < self._settings.retries:
+                await self._pause(fault, number)
         raise self._gave_up(fault)
 
     async def _transmit(self, question: Question) -> tuple[Any, Adaptation]:
         while True:
-            async with self._pacer.admitted():
+            await self._pacer.enter()
+            try:
                 used = self.adaptation
                 body = used.body(self._settings.model, question.all_messages, question.parameters)
-                try:
-                    response = await self._endpoint.send(body, question.call, question.extra)
-                except Failure as failure:
-                    fault = fault_of(failure)
-                else:
-                    await self._answered()
-                    return response, used
+                response = await self._endpoint.send(body, question.call, question.extra)
+            except Failure as failure:
+                fault = fault_of(failure)
+            else:
+                self._answered()
+                return response, used
+            finally:
+                self._pacer.leave()
             if fault.remedy is not Remedy.ADAPT or not self._adapted(used, fault, question):
-                raise await self._raised_for(fault)
+                raise self._raised_for(fault)
 
-    async def _answered(self) -> None:
+    def _answered(self) -> None:
         self._answers += 1
         self._failures_in_a_row = 0
-        await self._pacer.succeeded()
+        self._pacer.succeeded()
 
     def _adapted(self, used: Adaptation, fault: Fault, question: Question) -> bool:
         if self.adaptation != used:
@@ -160,7 +157,7 @@ class Line:
         logger.warning("the judge refused %s; from now on: %s", fault.param, following.record())
         return True
 
-    async def _raised_for(self, fault: Fault) -> Exception:
+    def _raised_for(self, fault: Fault) -> Exception:
         if fault.remedy is Remedy.STOP:
             return self.stopped(fault.kind, fault.note)
         if fault.wait_s is not None and fault.wait_s > LONGEST_WAIT_S:
@@ -168,7 +165,7 @@ class Line:
         if fault.remedy in (Remedy.SLOW_DOWN, Remedy.REPEAT):
             return _Passing(fault)
         if fault.remedy is Remedy.REFUSED:
-            await self._answered()
+            self._answered()
             return GaveUp(Status.REFUSAL, self._shown(fault.note))
         return self._gave_up(fault)
 
@@ -187,16 +184,14 @@ class Line:
             return _BROKEN_CONNECTIONS_IN_A_ROW
         return max(_FEWEST_FAILURES_IN_A_ROW, 2 * self._settings.nproc)
 
-    def _wait(self, state: Any) -> float:
-        from tenacity import wait_exponential, wait_random
-
-        fault: Fault = state.outcome.exception().fault
-        growing = wait_exponential(multiplier=_FIRST_BACKOFF_S, max=_LONGEST_BACKOFF_S)
-        grown = (growing + wait_random(0.0, _FIRST_BACKOFF_S))(state)
+    async def _pause(self, fault: Fault, number: int) -> None:
+        """Wait before repetition `number`, longer each time and never in step with other lanes."""
+        grown = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0**number)
+        grown += random.uniform(0.0, _FIRST_BACKOFF_S)
         if fault.remedy is Remedy.SLOW_DOWN:
             self._pacer.slow_down(grown if fault.wait_s is None else fault.wait_s)
-            return 0.0
-        return max(grown, fault.wait_s or 0.0)
+        else:
+            await self._clock.sleep(max(grown, fault.wait_s or 0.0))
 
     def stopped(self, kind: str, note: str, drain_s: float = _DRAIN_S) -> Stopped:
         """The exception for `kind`, with a reason that names the remedy; admits nobody any more."""

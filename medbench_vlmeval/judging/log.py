@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ class ReplyLog:
         """Write one attempt."""
         if self._path is None:
             return
-        reply = asdict(attempt.reply)
+        reply = dict(vars(attempt.reply))
         record: dict[str, Any] = {
             "key": call.key,
             "call_id": call_id,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,37 +34,42 @@ class Pacer:
         self._clock = clock
         self._scouting = True
         self._resume_at = clock.now()
-        self._changed = asyncio.Condition()
+        self._waiting: list[asyncio.Future[None]] = []
         self._stopped: BaseException | None = None
-        self._opening: asyncio.Task[None] | None = None
+        self._opening: asyncio.TimerHandle | None = None
         self.under_way: set[asyncio.Task[Any] | None] = set()
 
-    @asynccontextmanager
-    async def admitted(self) -> AsyncIterator[None]:
-        """Wait until another question may go out, and count it as under way."""
-        await self._enter()
-        task = asyncio.current_task()
-        self.under_way.add(task)
-        try:
-            yield
-        finally:
-            self.under_way.discard(task)
-            async with self._changed:
-                self._changed.notify_all()
+    async def enter(self) -> None:
+        """Wait until another question may go out, and count it as under way until `leave`.
 
-    async def _enter(self) -> None:
+        Raises:
+            BaseException: the error given to `stop`.
+        """
         while not self._is_free:
             if self._stopped is not None:
                 raise self._stopped
             pause = self._resume_at - self._clock.now()
             if pause > 0:
                 await self._clock.sleep(pause)
-                continue
-            async with self._changed:
-                if len(self.under_way) >= self._allowed:
-                    await self._changed.wait()
+            else:
+                change = asyncio.get_running_loop().create_future()
+                self._waiting.append(change)
+                await change
+        self.under_way.add(asyncio.current_task())
         if self._scouting and self._opening is None:
-            self._opening = asyncio.create_task(self._open_after(SCOUT_SECONDS))
+            loop = asyncio.get_running_loop()
+            self._opening = loop.call_later(SCOUT_SECONDS, self._open)
+
+    def leave(self) -> None:
+        """The question of this task is no longer under way."""
+        self.under_way.discard(asyncio.current_task())
+        self._wake()
+
+    def _wake(self) -> None:
+        for change in self._waiting:
+            if not change.done():
+                change.set_result(None)
+        self._waiting.clear()
 
     @property
     def _is_free(self) -> bool:
@@ -76,20 +80,15 @@ class Pacer:
     def _allowed(self) -> int:
         return 1 if self._scouting else int(self._limit)
 
-    async def _open_after(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        await self._open()
-
-    async def _open(self) -> None:
+    def _open(self) -> None:
         self._scouting = False
-        async with self._changed:
-            self._changed.notify_all()
+        self._wake()
 
-    async def succeeded(self) -> None:
+    def succeeded(self) -> None:
         """A reply came: the way is open, and the limit may grow."""
         self._limit = min(float(self._lanes), self._limit + 1.0 / self._limit)
         if self._scouting:
-            await self._open()
+            self._open()
 
     def slow_down(self, seconds: float) -> None:
         """The endpoint asked for a pause of `seconds`: all lanes make it."""
@@ -102,6 +101,7 @@ class Pacer:
     def stop(self, error: BaseException) -> None:
         """Admit nobody any more; who asks gets `error`."""
         self._stopped = self._stopped or error
+        self._wake()
 
     @property
     def is_stopped(self) -> bool:

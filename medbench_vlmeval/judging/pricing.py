@@ -12,8 +12,7 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -118,36 +117,33 @@ class Budget:
         self._settled = asyncio.Condition()
         self.spent = spent
 
-    @asynccontextmanager
-    async def reserved(self, expected: float | None) -> AsyncIterator[None]:
-        """Hold the expected cost while a question is under way.
+    async def hold(self, expected: float | None) -> float:
+        """Reserve the expected cost of a question; give what this returns to `release`.
 
         Raises:
             BudgetReached: it does not fit, and nothing under way could still turn out cheaper.
         """
         if self._ceiling is None or expected is None:
-            yield
-            return
-        held = await self._hold(self._ceiling, expected)
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            # Back to exactly nothing, so that rounding cannot keep a waiting question waiting.
-            self._reserved = self._reserved - held if self._under_way else 0.0
-            async with self._settled:
-                self._settled.notify_all()
-
-    async def _hold(self, ceiling: float, expected: float) -> float:
+            return 0.0
         async with self._settled:
-            while self.spent + self._reserved + expected * self._factor > ceiling:
+            while self.spent + self._reserved + expected * self._factor > self._ceiling:
                 if not self._under_way:
-                    raise BudgetReached(self.spent, ceiling)
+                    raise BudgetReached(self.spent, self._ceiling)
                 await self._settled.wait()
             held = expected * self._factor
             self._reserved += held
             self._under_way += 1
         return held
+
+    async def release(self, held: float) -> None:
+        """The question is over, answered or not."""
+        if not held:
+            return
+        self._under_way -= 1
+        # Back to exactly nothing, so that rounding cannot keep a waiting question waiting.
+        self._reserved = self._reserved - held if self._under_way else 0.0
+        async with self._settled:
+            self._settled.notify_all()
 
     def add(self, cost: float | None, expected: float | None) -> None:
         """Book what a reply cost, and learn from it how far estimates can be trusted."""

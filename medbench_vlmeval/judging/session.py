@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -113,10 +112,14 @@ class Session:
         }
         began = time.monotonic()
         try:
-            async with self.budget.reserved(expected):
+            held = await self.budget.hold(expected)
+            try:
                 response, adaptation = await self.line.response(question)
-                cost = self._cost(reply_of(response), prompt_tokens, question)
+                reply = reply_of(response)
+                cost = self._cost(reply, prompt_tokens, question)
                 self.budget.add(cost, expected)
+            finally:
+                await self.budget.release(held)
         except GaveUp as given_up:
             seconds = time.monotonic() - began
             return Attempt.failed(given_up.status, given_up.note, seconds=seconds, **circumstances)
@@ -125,21 +128,17 @@ class Session:
             raise spending from None
         circumstances["seconds"] = time.monotonic() - began
         circumstances["parameters"] = adaptation.parameters(question.parameters)
-        return self._read(response, question.call.rubric, cost, circumstances)
-
-    def _read(
-        self, response: Any, rubric: Rubric, cost: float | None, circumstances: Mapping[str, Any]
-    ) -> Attempt:
-        reply = reply_of(response)
         if reply is None:
             note = redacted(no_choice_note(response), self.settings.secrets)
             return Attempt.failed(Status.API_FAIL, note, answered=True, **circumstances)
         reply = self._clean(reply)
-        return Attempt(reply, read_reply(reply, rubric), cost, **circumstances)
+        return Attempt(reply, read_reply(reply, question.call.rubric), cost, **circumstances)
 
     def _clean(self, reply: Reply) -> Reply:
         # A proxy that echoes headers must not get the key into our files.
         secrets = self.settings.secrets
+        if not secrets:
+            return reply
         return replace(
             reply,
             text=redacted(reply.text, secrets),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
@@ -84,7 +85,7 @@ class JudgeSettings:
         if reserved:
             raise ValueError(f"expected other fields in extra_body, got {reserved}; leave them out")
 
-    @property
+    @cached_property
     def url(self) -> str:
         """The base address requests go to, without ``/chat/completions``. May hold credentials."""
         parts = urlsplit(self.base_url or DEFAULT_BASE_URL)
@@ -96,13 +97,13 @@ class JudgeSettings:
         """The query of the address, e.g. an API version. May hold credentials."""
         return urlsplit(self.base_url or "").query
 
-    @property
+    @cached_property
     def endpoint(self) -> str:
         """The base address without user, password and query: safe to show and to store."""
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What, beside the request itself, decides whose replies a cached one may stand for.
 
@@ -110,7 +111,7 @@ class JudgeSettings:
         """
         return f"{urlsplit(self.url).hostname or ''} {self.weights_sha256 or ''}"
 
-    @property
+    @cached_property
     def secrets(self) -> tuple[str, ...]:
         """Texts that must not reach a file, a log or an error message, longest first."""
         parts = urlsplit(self.base_url or "")

@@ -28,10 +28,11 @@ async def peak(pacer: Pacer, lanes: int) -> int:
     seen = []
 
     async def lane() -> None:
-        async with pacer.admitted():
-            for _ in range(5):
-                seen.append(len(pacer.under_way))
-                await asyncio.sleep(0)
+        await pacer.enter()
+        for _ in range(5):
+            seen.append(len(pacer.under_way))
+            await asyncio.sleep(0)
+        pacer.leave()
 
     await asyncio.gather(*[lane() for _ in range(lanes)])
     return max(seen)
@@ -40,7 +41,7 @@ async def peak(pacer: Pacer, lanes: int) -> int:
 def test_the_first_question_goes_alone_until_it_is_answered() -> None:
     async def test(pacer: Pacer, clock: FastClock) -> None:
         assert await peak(pacer, 8) == 1
-        await pacer.succeeded()
+        pacer.succeeded()
         assert await peak(pacer, 20) == 8
 
     run(test)
@@ -52,15 +53,15 @@ def test_a_slow_first_answer_does_not_hold_the_others_for_long(
     monkeypatch.setattr(pacing, "SCOUT_SECONDS", 0.05)
 
     async def test(pacer: Pacer, clock: FastClock) -> None:
-        async with pacer.admitted():
-            assert await asyncio.wait_for(peak(pacer, 3), 5) == 4
+        await pacer.enter()
+        assert await asyncio.wait_for(peak(pacer, 3), 5) == 4
 
     run(test)
 
 
 def test_a_rate_limit_pauses_everyone_and_halves_the_lanes_once() -> None:
     async def test(pacer: Pacer, clock: FastClock) -> None:
-        await pacer.succeeded()
+        pacer.succeeded()
         for _ in range(8):
             pacer.slow_down(2.0)
         before = clock.time
@@ -72,13 +73,13 @@ def test_a_rate_limit_pauses_everyone_and_halves_the_lanes_once() -> None:
 
 def test_successes_give_the_lanes_back() -> None:
     async def test(pacer: Pacer, clock: FastClock) -> None:
-        await pacer.succeeded()
+        pacer.succeeded()
         for _ in range(10):
             pacer.slow_down(1.0)
             clock.time += 2.0
         assert await peak(pacer, 8) == 1
         for _ in range(200):
-            await pacer.succeeded()
+            pacer.succeeded()
         assert await peak(pacer, 20) == 8
 
     run(test)
@@ -89,7 +90,6 @@ def test_nobody_is_admitted_after_a_stop() -> None:
         pacer.stop(ValueError("first"))
         pacer.stop(ValueError("second"))
         with pytest.raises(ValueError, match="first"):
-            async with pacer.admitted():
-                pass
+            await pacer.enter()
 
     run(test)

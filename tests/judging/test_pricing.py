@@ -69,15 +69,21 @@ def test_cost_is_per_million_tokens() -> None:
     assert Price(2.0, 8.0).of(1_000_000, 500_000) == 6.0
 
 
+async def ask(budget: Budget, expected: float | None, cost: float | None) -> None:
+    held = await budget.hold(expected)
+    await asyncio.sleep(0)
+    budget.add(cost, expected)
+    await budget.release(held)
+
+
 def test_a_budget_lets_through_only_what_fits() -> None:
     async def spend() -> tuple[int, float]:
         budget = Budget(1.0)
         done = 0
         try:
             while True:
-                async with budget.reserved(0.3):
-                    budget.add(0.3, 0.3)
-                    done += 1
+                await ask(budget, 0.3, 0.3)
+                done += 1
         except BudgetReached:
             return done, budget.spent
 
@@ -91,9 +97,7 @@ def test_a_question_waits_while_cheaper_outcomes_are_possible() -> None:
         budget = Budget(1.0)
 
         async def cheap() -> None:
-            async with budget.reserved(0.6):
-                await asyncio.sleep(0)
-                budget.add(0.1, 0.6)
+            await ask(budget, 0.6, 0.1)
 
         await asyncio.gather(*[cheap() for _ in range(5)])
         return budget.spent
@@ -104,8 +108,7 @@ def test_a_question_waits_while_cheaper_outcomes_are_possible() -> None:
 def test_an_estimate_that_was_too_low_once_is_scaled_up() -> None:
     async def spend(budget: Budget) -> None:
         while True:
-            async with budget.reserved(0.1):
-                budget.add(0.4, 0.1)
+            await ask(budget, 0.1, 0.4)
 
     async def spent() -> float:
         budget = Budget(1.0)
@@ -119,10 +122,8 @@ def test_an_estimate_that_was_too_low_once_is_scaled_up() -> None:
 def test_without_a_ceiling_everything_is_let_through_and_counted() -> None:
     async def spend() -> float:
         budget = Budget(None)
-        async with budget.reserved(None):
-            budget.add(None, None)
-        async with budget.reserved(1e9):
-            budget.add(2.0, 1e9)
+        await ask(budget, None, None)
+        await ask(budget, 1e9, 2.0)
         return budget.spent
 
     assert asyncio.run(spend()) == 2.0
