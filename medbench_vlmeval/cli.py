@@ -48,7 +48,9 @@ def data() -> None:
 
 
 @data.command("prepare")
-@click.argument("benchmark", type=click.Choice(["medebench", "medebench-sample"]))
+@click.argument(
+    "benchmark", type=click.Choice(["medebench", "medsg", "medebench-sample", "medsg-sample"])
+)
 @click.option(
     "--from",
     "source",
@@ -58,7 +60,7 @@ def data() -> None:
 @click.option("--hub", is_flag=True, help="Download from the Hugging Face Hub.")
 @click.option("--revision", default=None, help="Commit of the Hub data set; recorded either way.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Name a column.")
-@click.option("--name", default="MedEBench_test", show_default=True, help="Name of the data set.")
+@click.option("--name", default=None, help="Name of the data set.  [default: that of the release]")
 @click.option("--replace", is_flag=True, help="Allow that data prepared earlier changes.")
 def data_prepare(
     benchmark: str,
@@ -69,18 +71,28 @@ def data_prepare(
     **options: Any,
 ) -> None:
     """Bring a benchmark's data into LMUData, verified and resumable."""
-    from .data import prepare_medebench, prepare_medebench_from_hub, prepare_medebench_sample
+    from . import data as releases
 
+    options = {key: value for key, value in options.items() if value is not None}
     if benchmark == "medebench-sample":
-        report = prepare_medebench_sample()
-    elif source is not None:
-        report = prepare_medebench(source, columns=_pairs(columns), **options)
-    elif hub:
-        report = prepare_medebench_from_hub(
-            revision=revision or "main", columns=_pairs(columns), **options
+        report = releases.prepare_medebench_sample()
+    elif benchmark == "medsg-sample":
+        report = releases.prepare_medsg_sample()
+    elif source is None and not hub:
+        raise click.UsageError("expected --from PATH or --hub")
+    elif benchmark == "medsg":
+        report = (
+            releases.prepare_medsg(source, **options)
+            if source is not None
+            else releases.prepare_medsg_from_hub(revision=revision or "main", **options)
         )
     else:
-        raise click.UsageError("expected --from PATH or --hub")
+        options["columns"] = _pairs(columns)
+        report = (
+            releases.prepare_medebench(source, **options)
+            if source is not None
+            else releases.prepare_medebench_from_hub(revision=revision or "main", **options)
+        )
     for line in report.lines():
         click.echo(line)
 
@@ -103,6 +115,23 @@ def data_verify(name: str) -> None:
         click.echo(line)
     if not report.ok:
         raise SystemExit(1)
+
+
+@main.command()
+def conventions() -> None:
+    """List which coordinates each model family is asked for and read by."""
+    from .conventions import convention_for, families
+    from .evaluation.tables import plain_table
+
+    known = [convention_for("", explicit=entry["family"]) for entry in families()]
+    rows = [
+        (it.family or "", it.name, str(it.official_parser or "none published"), it.cited)
+        for it in known
+    ]
+    click.echo(plain_table(("family", "convention", "official parser", "source"), rows))
+    click.echo(
+        "any other model: the prompt states the convention; MEDBENCH_MEDSG_CONVENTION sets it"
+    )
 
 
 @main.command()

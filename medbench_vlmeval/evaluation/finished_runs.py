@@ -15,7 +15,7 @@ from rich.table import Table
 from ..naming import parse_stem
 
 _SUFFIX = "_score.json"
-_COLUMNS = ("EA", "CP", "VQ", "EA_strict", "CP_strict", "VQ_strict")
+_MOST_COLUMNS = 6
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,38 @@ def runs_table(runs: Iterable[FinishedRun]) -> str:
 
 
 def _table(dataset: str, runs: list[FinishedRun]) -> Table:
-    columns = [name for name in _COLUMNS if any(name in run.values for run in runs)]
+    columns = _columns(runs)
+    is_judged = any(metric.get("judged") for run in runs for metric in _metrics_of(run))
     table = Table(title=_plain(dataset), title_justify="left")
     table.add_column("model", overflow="fold")
     for name in (*columns, "expected", "answered", "scored"):
         table.add_column(name.replace("_", " "), justify="right")
-    table.add_column("judge")
+    if is_judged:
+        table.add_column("judge")
     for run in runs:
         judge = (run.manifest.get("judge") or {}).get("model_requested", "not judged")
         values = [_shown(run.values, name) for name in columns]
         counts = [f"{run.values.get(name, 0):.0f}" for name in ("n_expected", "n_answered")]
         scored = _scored(run.values, columns)
-        table.add_row(_plain(run.model), *values, *counts, scored, _plain(str(judge)))
+        judged_by = [_plain(str(judge))] if is_judged else []
+        table.add_row(_plain(run.model), *values, *counts, scored, *judged_by)
     return table
+
+
+def _columns(runs: list[FinishedRun]) -> list[str]:
+    """Official metrics, then strict ones, in the order in which the manifests name them."""
+    names: dict[str, None] = {}
+    for protocol in ("official", "strict"):
+        for run in runs:
+            for metric in _metrics_of(run):
+                if metric.get("protocol") == protocol:
+                    names[str(metric["name"])] = None
+    return [name for name in names if any(name in run.values for run in runs)][:_MOST_COLUMNS]
+
+
+def _metrics_of(run: FinishedRun) -> list[dict[str, Any]]:
+    metrics: list[dict[str, Any]] = run.manifest.get("metrics", [])
+    return metrics
 
 
 def _shown(values: dict[str, float], name: str) -> str:

@@ -15,8 +15,18 @@ IOU = MetricInfo(
 ACC_50 = MetricInfo(
     "ACC@0.5", "ACC@0.5 ↑", source=f"share of samples with IoU of at least 0.5, Table 3 ({_CODE})"
 )
-ACC_30 = MetricInfo("ACC@0.3", "ACC@0.3 ↑", source=f"as ACC@0.5; counted by {_CODE}, not printed")
-ACC_70 = MetricInfo("ACC@0.7", "ACC@0.7 ↑", source=f"as ACC@0.5; counted by {_CODE}, not printed")
+ACC_30 = MetricInfo(
+    "ACC@0.3",
+    "ACC@0.3 ↑",
+    protocol="extra",
+    source=f"as ACC@0.5; counted by {_CODE}, not in Table 3",
+)
+ACC_70 = MetricInfo(
+    "ACC@0.7",
+    "ACC@0.7 ↑",
+    protocol="extra",
+    source=f"as ACC@0.5; counted by {_CODE}, not in Table 3",
+)
 IOU_STRICT = MetricInfo(
     "IoU_strict",
     "IoU strict ↑",
@@ -31,3 +41,5 @@ THRESHOLDS = {ACC_30.name: 0.3, ACC_50.name: 0.5, ACC_70.name: 0.7}
 """Inclusive, as published."""
 
 METRICS = (IOU, ACC_50, ACC_30, ACC_70, IOU_STRICT, ACC_50_STRICT)
+GROUP_METRICS = (IOU, ACC_50, IOU_STRICT, ACC_50_STRICT)
+"""Those that fit beside each other in a table of tasks."""

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..types import MetricInfo, Summary
 from .medebench import MedEBenchResult
 from .medebench_metrics import METRICS
+from .run_files import RunFiles
 from .tables import summary_table
 
 
+def shown_summaries(
+    summaries: Sequence[Summary],
+    metrics: Sequence[MetricInfo],
+    files: RunFiles,
+    *,
+    title: str,
+    group_by: str,
+    group_metrics: Sequence[MetricInfo],
+    notes: Sequence[str] = (),
+) -> str:
+    """The overall table, one table of groups, notes, and where the files are, for a log.
+
+    Args:
+        summaries: of all metrics and groupings.
+        metrics: the columns, in order.
+        files: of the run.
+        title: what the tables are about.
+        group_by: the grouping of the second table.
+        group_metrics: its columns, few enough for a terminal; those without a value are left out.
+        notes: lines after the tables.
+    """
+    with_value = {summary.metric for summary in summaries if summary.value is not None}
+    shown = [metric for metric in group_metrics if metric.name in with_value]
+    return "\n".join(
+        [
+            summary_table(summaries, metrics, title=f"{title}: {files.predictions.stem}"),
+            summary_table(summaries, shown, title=f"By {group_by}", group_by=group_by),
+            *notes,
+            f"per sample: {files.scores}",
+            f"all groups: {files.groups}",
+            f"provenance: {files.manifest}",
+        ]
+    )
+
+
 def shown_result(result: MedEBenchResult, title: str) -> str:
-    """The overall table, the organs, and where the files are, as text for a log."""
-    parts = [
-        summary_table(result.summaries, METRICS, title=f"{title}: {result.files.predictions.stem}")
-    ]
-    shown = [
-        metric for metric in METRICS if metric.protocol != "extra" and metric.name in result.flat
-    ]
-    parts.append(summary_table(result.summaries, shown, title="By organ", group_by="organ"))
-    if result.judge_note:
-        parts.append(result.judge_note)
-    parts.extend(result.warnings)
-    parts.append(f"per sample: {result.files.scores}")
-    parts.append(f"all groups: {result.files.groups}")
-    parts.append(f"provenance: {result.files.manifest}")
-    return "\n".join(parts)
+    """`shown_summaries` of MedEBench, by organ, with the judge's note and the warnings."""
+    notes = [*([result.judge_note] if result.judge_note else []), *result.warnings]
+    return shown_summaries(
+        result.summaries,
+        METRICS,
+        result.files,
+        title=title,
+        group_by="organ",
+        group_metrics=[metric for metric in METRICS if metric.protocol != "extra"],
+        notes=notes,
+    )

@@ -27,6 +27,16 @@ def summary_table(
     return _rendered(_by_group(chosen, metrics, title, group_by))
 
 
+def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> str:
+    """A table of texts, as plain text."""
+    table = Table(title=title or None, title_justify="left")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(_plain, row))
+    return _rendered(table)
+
+
 def _by_metric(summaries: Sequence[Summary], metrics: Sequence[MetricInfo], title: str) -> Table:
     table = Table(title=title, title_justify="left")
     for column in ("metric", "protocol"):
@@ -55,7 +65,7 @@ def _by_group(
     summaries: Sequence[Summary], metrics: Sequence[MetricInfo], title: str, group_by: str
 ) -> Table:
     table = Table(title=title, title_justify="left")
-    table.add_column(group_by)
+    table.add_column(group_by, no_wrap=True)
     for metric in metrics:
         table.add_column(_plain(metric.label), justify="right")
     table.add_column("expected", justify="right")

@@ -1,0 +1,178 @@
+"""MedSG-Bench in VLMEvalKit: grounding in sequences of medical images.
+
+Yue et al., "MedSG-Bench: A Benchmark for Medical Image Sequences Grounding", NeurIPS 2025 Datasets
+and Benchmarks, arXiv:2505.11852.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+
+from ..registry import register_dataset
+from .base import MedBenchDataset, guarded_text, plain_frame
+
+if TYPE_CHECKING:
+    from ..conventions import Convention
+    from ..data import MedSGData
+
+logger = logging.getLogger(__name__)
+
+
+@register_dataset
+class MedSG(MedBenchDataset):
+    """MedSG-Bench: 9,630 questions about sequences of two to six images, answered by a box.
+
+    Which coordinates a model writes is declared, never guessed: by ``MEDBENCH_MEDSG_CONVENTION``,
+    else by the family of the model that the command names, else the prompt states it. What was
+    asked travels in the prediction file, and replies are read by it.
+    """
+
+    TYPE = "SEQUENCE_GROUNDING"
+    NAMES: ClassVar[tuple[str, ...]] = (
+        "MedSG_test",
+        "MedSG_RegisteredDiff_test",
+        "MedSG_NonRegisteredDiff_test",
+        "MedSG_MultiView_test",
+        "MedSG_ObjectTracking_test",
+        "MedSG_Concept_test",
+        "MedSG_Patch_test",
+        "MedSG_CrossModal_test",
+        "MedSG_Referring_test",
+        "MedSG_sample",
+    )
+    HEADLINE: ClassVar[tuple[str, ...]] = ("IoU", "ACC@0.5")
+    DEFAULT_JUDGE = "exact_matching"
+
+    medsg: MedSGData
+    convention: Convention
+
+    def load_data(self, dataset: str) -> pd.DataFrame:
+        from ..data import load_medsg
+        from ..evaluation.medsg_prompt import chosen_convention
+
+        self.medsg = load_medsg(dataset)
+        self.convention = chosen_convention(os.environ, sys.argv)
+        logger.info(
+            "%s: boxes are asked for and read as %s (by the %s)",
+            dataset,
+            self.convention.name,
+            self.convention.source,
+        )
+        whole = [sample for sample in self.medsg.samples if sample.is_whole]
+        self._samples = {sample.index: sample for sample in whole}
+        if len(whole) < len(self.medsg.samples):
+            n_absent = len(self.medsg.samples) - len(whole)
+            logger.warning("%s: %d samples lack an image and cannot be asked", dataset, n_absent)
+        return plain_frame(
+            [
+                {
+                    "index": sample.index,
+                    "question": sample.question,
+                    "task": sample.task,
+                    "category": sample.task,
+                    "convention": self.convention.name,
+                    "convention_source": self.convention.source,
+                    "convention_family": self.convention.family or "",
+                }
+                for sample in whole
+            ]
+        )
+
+    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+        from ..evaluation.medsg_prompt import message_parts
+
+        if isinstance(line, int):
+            line = self.data.iloc[line]
+        parts = message_parts(self._samples[int(line["index"])], self.convention)
+        return [
+            {"type": kind, "value": str(value) if kind == "image" else guarded_text(str(value))}
+            for kind, value in parts
+        ]
+
+    def dump_image(self, line: Any) -> list[str]:
+        return [str(path) for path in self._samples[int(line["index"])].images]
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float | int]:
+        """Score the replies of one model; see `evaluation.medsg.evaluate_medsg`.
+
+        Args:
+            eval_file: the host's prediction file, in any of its formats.
+            judge_kwargs: the host's; of ours, ``medbench_sent_size_wh`` ([width, height]) says at
+                which size images reached the model, where it resizes them.
+        """
+        from ..evaluation.medsg import evaluate_medsg
+        from ..evaluation.medsg_metrics import GROUP_METRICS, METRICS
+        from ..evaluation.report_text import shown_summaries
+
+        path = self.prediction_file(eval_file)
+        sent = judge_kwargs.get("medbench_sent_size_wh")
+        result = evaluate_medsg(
+            path,
+            self.medsg,
+            convention=self.asked_convention(path),
+            expected=self.expected_indices(),
+            sent_size_wh=(lambda _: (int(sent[0]), int(sent[1]))) if sent else None,
+            environment=self.environment(),
+        )
+        shown = shown_summaries(
+            result.summaries,
+            METRICS,
+            result.files,
+            title=self.dataset_name,
+            group_by="task",
+            group_metrics=GROUP_METRICS,
+            notes=result.warnings,
+        )
+        logger.info("\n%s", shown)
+        return result.flat
+
+    @classmethod
+    def report_judge_err(
+        cls,
+        prediction_file: str | Path | None,
+        *,
+        total_samples: int | None = None,
+        judge_model: str | None = None,
+        error_message: str | None = None,
+    ) -> dict[str, int | None]:
+        """Nothing is judged here, so no judgement fails."""
+        return {"failed": 0, "total": total_samples}
+
+    def asked_convention(self, predictions: Path) -> Convention:
+        """The convention in which the rows of a prediction file were asked.
+
+        Raises:
+            ValueError: rows that were asked in different ways.
+        """
+        from ..conventions import convention_for
+        from ..predictions import read_predictions
+
+        asked = {
+            (row.get("convention"), row.get("convention_source"), row.get("convention_family"))
+            for row in read_predictions(predictions).rows
+        }
+        if len(asked) > 1:
+            raise ValueError(
+                f"{predictions.name}: expected rows asked in one convention, got "
+                f"{sorted(str(it[0]) for it in asked)}; infer again without --reuse"
+            )
+        name, source, family = next(iter(asked), (None, None, None))
+        if name is None:
+            return self.convention
+        if source == "prompt":
+            return convention_for("")
+        declared = convention_for("", explicit=family) if family else None
+        return declared if declared and declared.name == name else convention_for("", explicit=name)
+
+    def expected_indices(self) -> list[int]:
+        """The samples a run is answerable for; fewer than all when the host limited them."""
+        asked = [int(index) for index in self.data["index"]]
+        if len(asked) < len(self._samples):
+            return asked
+        return [sample.index for sample in self.medsg.samples]
