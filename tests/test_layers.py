@@ -25,7 +25,7 @@ LAYERS = (
     # text or arrays in, readings or numbers out
     {"parsing", "metrics", "official", "stats", "predictions"},
     # what is kept and what is asked for
-    {"data", "editing", "edits_folder", "judging", "conventions", "reference_boxes"},
+    {"data", "editing", "edits_folder", "judging", "conventions", "reference_boxes", "sent_size"},
     # predictions in, results out
     {"evaluation", "repair"},
     # inside VLMEvalKit

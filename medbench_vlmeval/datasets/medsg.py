@@ -20,6 +20,7 @@ from .base import MedBenchDataset, guarded_text, plain_frame
 if TYPE_CHECKING:
     from ..conventions import Convention
     from ..data import MedSGData
+    from ..evaluation.medsg import SentSize
 
 logger = logging.getLogger(__name__)
 
@@ -111,14 +112,16 @@ class MedSG(MedBenchDataset):
         from ..evaluation.report_text import shown_summaries
 
         path = self.prediction_file(eval_file)
-        sent = judge_kwargs.get("medbench_sent_size_wh")
+        model = path.stem.removesuffix(f"_{self.dataset_name}")
+        limits = judge_kwargs.get("medbench_sent_size_wh") or _pixel_limits_of(model)
         result = evaluate_medsg(
             path,
             self.medsg,
             convention=self.asked_convention(path),
             expected=self.expected_indices(),
-            sent_size_wh=(lambda _: (int(sent[0]), int(sent[1]))) if sent else None,
-            environment=self.environment(),
+            sent_size_wh=_sent_size(judge_kwargs.get("medbench_sent_size_wh"), model),
+            environment=self.environment()
+            | {"sent_size": limits, "takes_one_image_only": _takes_one_image_only(model)},
         )
         shown = shown_summaries(
             result.summaries,
@@ -127,7 +130,7 @@ class MedSG(MedBenchDataset):
             title=self.dataset_name,
             group_by="task",
             group_metrics=GROUP_METRICS,
-            notes=result.warnings,
+            notes=[*result.warnings, *_single_image_note(model)],
         )
         logger.info("\n%s", shown)
         return result.flat
@@ -176,3 +179,45 @@ class MedSG(MedBenchDataset):
         if len(asked) < len(self._samples):
             return asked
         return [sample.index for sample in self.medsg.samples]
+
+
+def _zoo_entry(model: str) -> Any:
+    from vlmeval.config import supported_VLM
+
+    return supported_VLM.get(model)
+
+
+def _takes_one_image_only(model: str) -> bool:
+    """Whether the host's wrapper of a model drops all images but the first."""
+    return getattr(getattr(_zoo_entry(model), "func", None), "INTERLEAVE", True) is False
+
+
+def _single_image_note(model: str) -> list[str]:
+    if not _takes_one_image_only(model):
+        return []
+    return [
+        f"{model} takes one image only in VLMEvalKit: it saw the first image of each sequence, so "
+        "these numbers say nothing about grounding in sequences"
+    ]
+
+
+def _pixel_limits_of(model: str) -> tuple[int, int] | None:
+    from ..sent_size import pixel_limits
+
+    return pixel_limits(getattr(_zoo_entry(model), "keywords", None) or {})
+
+
+def _sent_size(given: Any, model: str) -> SentSize | None:
+    """How large images reach a model: as the user says, else by the limits of its zoo entry."""
+    if given:
+        width, height = (int(side) for side in given)
+        return lambda _: (width, height)
+    limits = _pixel_limits_of(model)
+    if limits is None:
+        return None
+    from ..sent_size import patch_aligned_size_wh
+
+    smallest, largest = limits
+    return lambda sample: patch_aligned_size_wh(
+        sample.size_wh, min_pixels=smallest, max_pixels=largest
+    )
