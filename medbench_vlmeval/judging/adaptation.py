@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import bodies
-from .bodies import Body, PreparedMessage
+from .bodies import PreparedMessage
 from .faults import MESSAGES
 
 
@@ -28,7 +28,7 @@ class Adaptation:
 
     def body(
         self, model: str, messages: Sequence[PreparedMessage], asked: Mapping[str, Any]
-    ) -> Body:
+    ) -> bytes:
         """The request body as sent."""
         sent = bodies.merged(messages) if self.one_message else messages
         return bodies.body(model, sent, self.parameters(asked))

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from io import BytesIO
@@ -22,8 +22,6 @@ from .calls import JudgeCall, Message
 
 IMAGE_CACHE_BYTES = 64 * 1024 * 1024
 """Encoded images kept for reuse. Those of questions under way come on top."""
-
-_LARGE_FRAGMENT = 32 * 1024
 
 
 @dataclass(frozen=True)
@@ -70,27 +68,10 @@ class PreparedMessage:
         return {"role": self.role, "content": [dict(part.shown) for part in self.parts]}
 
 
-class Body:
-    """A request body in pieces. Images are pieces of their own, so that sending copies none.
-
-    Iterating it asynchronously gives the pieces; it can be done again, as after a redirect.
-    """
-
-    def __init__(self, fragments: Iterable[bytes]) -> None:
-        self.pieces = tuple(_coalesced(fragments))
-        self.length = sum(len(piece) for piece in self.pieces)
-
-    def __bytes__(self) -> bytes:
-        return b"".join(self.pieces)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self.pieces:
-            yield piece
-
-
-def body(model: str, messages: Sequence[PreparedMessage], parameters: Mapping[str, Any]) -> Body:
+def body(model: str, messages: Sequence[PreparedMessage], parameters: Mapping[str, Any]) -> bytes:
     """The request body; equal inputs give equal bytes."""
-    return Body(_fragments(model, messages, parameters))
+    # In one piece: a body sent in several waits for the event loop at each of them.
+    return b"".join(_fragments(model, messages, parameters))
 
 
 def _fragments(
@@ -104,20 +85,6 @@ def _fragments(
     for name in sorted(parameters):
         yield b"," + _dump(name) + b":" + _dump(parameters[name])
     yield b"}"
-
-
-def _coalesced(fragments: Iterable[bytes]) -> Iterator[bytes]:
-    """Small fragments joined, large ones as they are."""
-    small: list[bytes] = []
-    for fragment in fragments:
-        if len(fragment) < _LARGE_FRAGMENT:
-            small.append(fragment)
-            continue
-        yield b"".join(small)
-        small.clear()
-        yield fragment
-    if small:
-        yield b"".join(small)
 
 
 def call_id(model: str, shown: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> str:

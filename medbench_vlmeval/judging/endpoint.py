@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 from ..parsing import is_api_failure
-from .bodies import Body
 from .calls import JudgeCall
 from .faults import Failure
 from .settings import KEYLESS, JudgeSettings
@@ -27,7 +26,7 @@ _CHATTY_LOGGERS = ("httpx", "httpx2", "openai._base_client")
 class Endpoint(Protocol):
     """Sends one request and gives the response as parsed JSON, or raises `Failure`."""
 
-    async def send(self, body: Body, call: JudgeCall, extra: str) -> Any: ...
+    async def send(self, body: bytes, call: JudgeCall, extra: str) -> Any: ...
 
     async def __aenter__(self) -> Endpoint: ...
 
@@ -73,7 +72,7 @@ class ChatEndpoint:
             logging.getLogger(name).removeFilter(self._quiet)
         await self._client.close()
 
-    async def send(self, body: Body, call: JudgeCall, extra: str) -> Any:
+    async def send(self, body: bytes, call: JudgeCall, extra: str) -> Any:
         """The response to `body`, parsed.
 
         Raises:
@@ -101,15 +100,9 @@ class ChatEndpoint:
                 return await response
         return await asyncio.wait_for(response, self._settings.timeout_s)
 
-    async def _post(self, body: Body) -> Any:
-        given: dict[str, Any] = {"content": bytes(body)}
-        if not self._takes_bytes:
-            # Before 2.16 the client encodes the request itself, at some cost.
-            given = {"body": json.loads(bytes(body))}
-        elif len(body.pieces) > 1:
-            # Said beforehand, as many servers do not take a body of unknown length.
-            length = {"headers": {"Content-Length": str(body.length)}}
-            given = {"content": body, "options": length}
+    async def _post(self, body: bytes) -> Any:
+        # Before 2.16 the client takes no bytes and encodes the request itself, at some cost.
+        given = {"content": body} if self._takes_bytes else {"body": json.loads(body)}
         return await self._client.post("/chat/completions", cast_to=object, **given)
 
 
@@ -150,7 +143,7 @@ class HostEndpoint:
     ) -> None:
         self._threads.shutdown(wait=kind is None, cancel_futures=True)
 
-    async def send(self, body: Body, call: JudgeCall, extra: str) -> Any:
+    async def send(self, body: bytes, call: JudgeCall, extra: str) -> Any:
         """The answer in the form of a chat completion.
 
         Raises:

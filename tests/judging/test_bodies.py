@@ -52,7 +52,7 @@ def test_the_body_is_the_request_as_the_api_describes_it(
     path = picture(tmp_path / "a.png")
     messages = (text_message("system", "Be strict."), *prepared(Preparer(threads), "Look:", path))
     url = "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
-    assert json.loads(bytes(body("judge", messages, PARAMETERS))) == {
+    assert json.loads(body("judge", messages, PARAMETERS)) == {
         "model": "judge",
         "messages": [
             {"role": "system", "content": "Be strict."},
@@ -69,7 +69,7 @@ def test_the_body_is_the_request_as_the_api_describes_it(
 
 
 def test_a_lone_surrogate_does_not_make_an_invalid_request(threads: ThreadPoolExecutor) -> None:
-    sent = bytes(body("judge", prepared(Preparer(threads), "a\ud800b \u0000 ü"), {}))
+    sent = body("judge", prepared(Preparer(threads), "a\ud800b \u0000 ü"), {})
     text = json.loads(sent)["messages"][0]["content"]
     assert text == "a?b \u0000 ü"
     text.encode("utf-8")
@@ -182,6 +182,6 @@ def test_messages_are_joined_once() -> None:
     joined = Adaptation().after_refusal_of("messages", PARAMETERS)
     assert joined is not None
     messages = [text_message("user", "1"), text_message("user", "2")]
-    sent = json.loads(bytes(joined.body("m", messages, {})))
+    sent = json.loads(joined.body("m", messages, {}))
     assert len(sent["messages"]) == 1
     assert joined.after_refusal_of("messages", PARAMETERS) is None
