@@ -43,7 +43,7 @@ REQUIRES = [
     "scikit-image>=0.21",
     "opencv-python>=4.7",
     "scipy>=1.11",
-    "openai>=1.40",
+    "openai>=1.56",
     "huggingface_hub>=0.23",
     "filelock>=3.12",
     "click>=8.1",
@@ -59,7 +59,7 @@ REQUIRES = [
 EXTRAS = {
     "host": ["ms-vlmeval>=0.0.20", "rouge_score>=0.1.2", "absl-py>=1.4"],
     "hub": ["huggingface_hub>=0.23", "pyarrow>=14"],
-    "judge": ["openai>=1.40", "peewee>=3.17", "tenacity>=8.2"],
+    "judge": ["openai>=1.56", "peewee>=3.17", "tenacity>=8.2"],
     "fast": ["numba>=0.59", "pyspng>=0.1.3"],
     "report": ["jinja2>=3.1"],
     "diffusers": ["diffusers>=0.27", "transformers>=4.40", "accelerate>=0.28", "torch>=2.1"],
