@@ -125,12 +125,24 @@ def conventions() -> None:
 
     known = [convention_for("", explicit=entry["family"]) for entry in families()]
     rows = [
-        (it.family or "", it.name, str(it.official_parser or "none published"), it.cited)
+        (
+            it.family or "",
+            it.name if it.source == "explicit" else f"{it.name} (asked in the prompt)",
+            it.reference_box_form,
+            it.official_parser or "none published",
+            it.cited,
+        )
         for it in known
     ]
-    click.echo(plain_table(("family", "convention", "official parser", "source"), rows))
+    names = ("family", "convention", "reference box", "official parser", "source")
+    click.echo(plain_table(names, rows))
+    click.echo("\nwhat follows the question, to the letter:")
+    for it in known:
+        click.echo(f"  {it.family}: {it.prompt_suffix!r}")
+    click.echo()
     click.echo(
-        "any other model: the prompt states the convention; MEDBENCH_MEDSG_CONVENTION sets it"
+        "any other model: the prompt states the convention; MEDBENCH_MEDSG_CONVENTION sets it, "
+        "and MEDBENCH_CONVENTIONS names a file with families of your own, one JSON object a line"
     )
 
 
@@ -180,6 +192,7 @@ def score(
         raise click.UsageError(
             f"expected one --name per --images, got {len(names)} and {len(folders)}"
         )
+    options, judge_arguments = EvaluationOptions.from_host(_judge_arguments(given))
     prepared = load_medebench(dataset)
     found = [
         predictions_from_folder(
@@ -193,13 +206,8 @@ def score(
     results = evaluate_medebench(
         [pictures.predictions for pictures in found],
         prepared,
-        judge_settings=judge_settings(_judge_arguments(given), os.environ),
-        options=EvaluationOptions(
-            scoring_backend=given["scoring_backend"],
-            scoring_jobs=given["scoring_jobs"],
-            scoring_scheduler=given["scoring_scheduler"],
-            estimate=given["estimate"],
-        ),
+        judge_settings=judge_settings(judge_arguments, os.environ),
+        options=options,
     )
     for name, result in zip(names, results, strict=True):
         click.echo(shown_result(result, f"{name} on {dataset}"))
@@ -218,8 +226,9 @@ def _judge_arguments(given: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(f"expected a JSON object for --judge-args ({error})") from error
     if given["judge_base_url"]:
         arguments["api_base"] = given["judge_base_url"]
-    if given["max_cost"] is not None:
-        arguments["medbench_max_cost"] = given["max_cost"]
+    flags = ("max_cost", "estimate", "scoring_backend", "scoring_jobs", "scoring_scheduler")
+    chosen = {f"medbench_{name}": given[name] for name in flags}
+    arguments |= {name: value for name, value in chosen.items() if value not in (None, False)}
     return arguments
 
 

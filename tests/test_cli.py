@@ -91,6 +91,19 @@ def test_an_unreachable_judge_is_one_line_and_a_failure(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "M" / "M@MedEBench_test_score.json").is_file()
 
 
+def test_options_of_scoring_may_stand_among_the_judges(tmp_path: Path) -> None:
+    medbench("data", "prepare", "medebench", "--from", write_official(tmp_path / "release", [1]))
+    (tmp_path / "1_0.png").write_bytes(picture(5))
+    arguments = ["--images", tmp_path, "--name", "M", "--out", tmp_path / "out", "--judge", "none"]
+    given = json.dumps({"medbench_scoring_backend": "threading", "medbench_judge_layout": "single"})
+    result = medbench("score", "--data", "MedEBench_test", *arguments, "--judge-args", given)
+    assert result.exit_code == 0, result.output
+    wrong = json.dumps({"medbench_scoring_backend": "spark"})
+    result = medbench("score", "--data", "MedEBench_test", *arguments, "--judge-args", wrong)
+    assert result.exit_code == 1
+    assert "spark" in result.output
+
+
 def test_no_results_is_an_error(tmp_path: Path) -> None:
     result = medbench("results", tmp_path)
     assert result.exit_code == 1

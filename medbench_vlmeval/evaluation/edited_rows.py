@@ -13,11 +13,12 @@ from tqdm import tqdm
 from ..data import MedEBenchSample
 from ..editing import EditCollector, EditedImage, EditsLost, EditStore
 from ..judging import Verdict
-from ..predictions import PredictionTable, join_on_index, read_predictions
+from ..predictions import read_predictions
 from ..types import Score, Status
 from .edit_scoring import EditOutcome, EditTask, score_edits
 from .fan_out import map_chunks
 from .options import EvaluationOptions
+from .prepared_rows import predictions_by_index
 
 logger = logging.getLogger(__name__)
 
@@ -59,8 +60,9 @@ class EditedSample:
 def collect_rows(
     path: Path, samples: Sequence[MedEBenchSample], store: EditStore, options: EvaluationOptions
 ) -> tuple[list[EditedSample], tuple[str, ...]]:
-    table = read_predictions(path)
-    predictions, warnings = _predictions_by_id(table, samples)
+    predictions, warnings = predictions_by_index(
+        read_predictions(path), [sample.id for sample in samples]
+    )
     collector = EditCollector(path, store)
     rows = [
         EditedSample(
@@ -83,25 +85,6 @@ def collect_rows(
     for warning in warnings:
         logger.warning("%s", warning)
     return rows, warnings
-
-
-def _predictions_by_id(
-    table: PredictionTable, samples: Sequence[MedEBenchSample]
-) -> tuple[dict[int, str | None], tuple[str, ...]]:
-    joined = join_on_index(table, [str(sample.id) for sample in samples])
-    warnings = list(table.warnings)
-    if joined.unmatched:
-        warnings.append(
-            f"{table.path.name}: {len(joined.unmatched)} rows belong to no sample, not scored: "
-            f"{', '.join(map(str, joined.unmatched[:10]))}"
-        )
-    if joined.missing:
-        warnings.append(
-            f"{table.path.name}: no prediction for {len(joined.missing)} of {len(samples)}: "
-            f"{', '.join(map(str, joined.missing[:10]))}"
-        )
-    predictions = {int(index): row.get("prediction") for index, row in joined.matched.items()}
-    return predictions, tuple(warnings)
 
 
 def score_rows(

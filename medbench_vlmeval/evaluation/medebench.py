@@ -24,6 +24,7 @@ from .edited_rows import EditedSample, collect_rows, score_rows
 from .judged_edits import Judgement, judge_rows
 from .medebench_metrics import METRICS
 from .options import EvaluationOptions
+from .prepared_rows import data_facts
 from .run_files import RunFiles, base_manifest, flat_summary
 
 
@@ -83,7 +84,7 @@ def evaluate_medebench(
         files = RunFiles(path)
         judgement = judge_rows(rows, files, judge, options)
         provenance = {
-            "data": _data_facts(data, len(rows)),
+            "data": data_facts(data, len(rows)),
             "judge": None if judge is None else judge.manifest(),
             "prompts": {"medebench_judge": medebench_prompt_sha256(options.judge_layout)},
             "editors": _editors(rows, store),
@@ -103,18 +104,6 @@ def _expected(data: MedEBenchData, ids: Sequence[int] | None) -> list[MedEBenchS
     if unknown:
         raise ValueError(f"expected ids of {data.name}, got {unknown[:10]}; prepare the data again")
     return [by_id[identifier] for identifier in ids]
-
-
-def _data_facts(data: MedEBenchData, n_expected: int) -> dict[str, Any]:
-    return {
-        "name": data.name,
-        "fingerprint": data.fingerprint,
-        "revision": data.revision,
-        "source": data.source,
-        "n_samples": len(data.samples),
-        "n_expected": n_expected,
-        "partial": n_expected < len(data.samples),
-    }
 
 
 def _editors(rows: Sequence[EditedSample], store: EditStore) -> dict[str, Any]:

@@ -10,7 +10,14 @@ from typing import Any
 from tqdm import tqdm
 
 from ..data import MedEBenchData
-from ..editing import EditCollector, EditStore, StoredImage, edited_image_line, no_image_line
+from ..editing import (
+    EditCollector,
+    EditStore,
+    StoredImage,
+    edited_image_line,
+    image_format,
+    no_image_line,
+)
 from ..edits_folder import FolderIndex, FoundEdit, index_edits_folder
 from ..files import write_jsonl_atomic
 from ..images import ImageUnreadable, read_rgb
@@ -84,10 +91,9 @@ def _line(identifier: int, found: FoundEdit | None, collector: EditCollector) ->
         size_wh = read_rgb(data).size_wh
     except ImageUnreadable as error:
         return no_image_line(Status.MISSING, f"{found.path.name}: {error}")
-    edited = collector.keep(data)
-    if edited.path is None or edited.sha256 is None:
+    edited, kind = collector.keep(data), image_format(data)
+    if edited.sha256 is None or kind is None:
         return no_image_line(Status.MISSING, f"{found.path.name}: {edited.note}")
-    kind = {".jpg": "jpeg", ".tif": "tiff"}.get(edited.path.suffix, edited.path.suffix[1:])
     return edited_image_line(StoredImage(edited.sha256, kind), size_wh=size_wh)
 
 

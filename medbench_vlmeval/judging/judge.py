@@ -55,8 +55,7 @@ class Judge:
     def estimate(self, calls: Iterable[JudgeCall]) -> Estimate:
         """What `run` would ask and cost. Reads the images and the cache; calls nobody.
 
-        Raises:
-            OSError, ValueError: an image cannot be read.
+        Questions whose images cannot be read are left out, as `run` does not ask them.
         """
         jobs = self._jobs(calls)
         return run_apart(lambda: self._estimated(jobs))
@@ -193,7 +192,11 @@ class Judge:
         ):
             preparer = Preparer(encoders)
             for job in jobs:
-                messages = await preparer.prepared(job.call)
+                try:
+                    messages = await preparer.prepared(job.call)
+                except (OSError, ValueError):
+                    # `run` asks nothing about an image that cannot be read, so it costs nothing.
+                    continue
                 shown = [message.shown for message in messages]
                 asked = call_id(settings.model, shown, settings.parameters)
                 key = cache_key(asked, self._identity, job.repeat)

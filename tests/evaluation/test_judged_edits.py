@@ -152,6 +152,19 @@ def test_a_missing_reference_is_not_judged_and_nobodys_fault(
     assert (score.status, score.model_fault) == (Status.DATA_ERROR, False)
 
 
+def test_a_damaged_reference_stops_nobody_else(make_data: MakeData, predict: Predict) -> None:
+    data = make_data(3)
+    reference = data.samples[1].reference
+    assert reference is not None
+    reference.write_bytes(reference.read_bytes()[:200])
+    with JudgeServer(by_stain({})) as server:
+        result = judged(predict(edits(data)), data, server)
+        assert server.calls == 2
+    score = result.rows[1].scores["EA"]
+    assert (score.status, score.model_fault) == (Status.DATA_ERROR, False)
+    assert result.flat["EA_n"] == result.flat["EA_strict_n"] == 2
+
+
 def test_a_second_evaluation_makes_no_call_and_gives_the_same(
     make_data: MakeData, predict: Predict
 ) -> None:

@@ -53,7 +53,8 @@ class Host:
             if not path.is_symlink() and path.suffix in (".xlsx", ".tsv", ".json")
         ]
         assert found, f"no prediction file of {model} below {self.outputs}"
-        return max(found, key=lambda path: path.stat().st_mtime)
+        # Upstream copies a prediction file into the folder of a new run with its time.
+        return max(found, key=lambda path: (path.stat().st_mtime, path.parent.name))
 
     def scores(self, model: str, dataset: str) -> dict[str, Any]:
         """The summary beside the newest prediction file."""

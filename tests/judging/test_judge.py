@@ -412,6 +412,18 @@ def test_a_local_judge_is_named_with_its_weights(case: dict[str, Any], tmp_path:
     assert {request.path for request in server.requests} == {"/v1/chat/completions"}
 
 
+def test_an_estimate_leaves_out_what_cannot_be_asked(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"no image")
+    unreadable = JudgeCall("broken", (Message("user", ("Judge this.", broken)),), SCORE)
+    with JudgeServer(always(TWO)) as server:
+        judge = judge_at(server)
+        assert judge.estimate([*row_calls(2), unreadable]).n_calls == 2
+        verdicts = judge.run([*row_calls(2), unreadable])
+        assert server.calls == 2
+    assert verdicts["broken"].status is Status.DATA_ERROR
+
+
 def test_an_estimate_asks_nobody_and_knows_the_cache(tmp_path: Path) -> None:
     calls = row_calls(10)
     with JudgeServer(always(TWO)) as server:
