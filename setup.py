@@ -72,6 +72,7 @@ EXTRAS["test"] = [
     "pytest>=8.0",
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",
+    "pycocotools>=2.0.7",
     "xlsxwriter>=3.1",
     # the installation tests build the package with the tools of the test environment
     "pip>=23.2",

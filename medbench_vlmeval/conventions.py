@@ -8,6 +8,7 @@ numbers of a reply.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,11 @@ from .metrics import box_iou_batch
 from .parsing import CoordinateConvention, read_box
 from .types import Box
 
+FAMILIES_VARIABLE = "MEDBENCH_CONVENTIONS"
+"""A file with families of the user's own, one JSON object a line; they are compared first."""
+
 _FILE = Path(__file__).with_suffix(".json")
+_REFERENCE_FORMS = (*get_args(CoordinateConvention), "removed")
 _PROBED_ROWS = 1000
 _FEWEST_ROWS = 20
 _FAR_BETTER = 0.1
@@ -101,8 +106,19 @@ def convention_for(model_name: str, *, explicit: str | None = None) -> Conventio
 
 
 def families() -> tuple[Mapping[str, Any], ...]:
-    """The entries of ``conventions.json`` in the order in which a name is compared."""
-    return tuple(_registry()["families"])
+    """All entries in the order in which a name is compared: the user's own come first.
+
+    The user's stand in the file that ``MEDBENCH_CONVENTIONS`` names, a line each, such as
+    ``{"family": "MyNet", "models": "^mynet", "coordinates": "norm1000"}``. What a line leaves out
+    is as for a model of no family: the prompt states the convention.
+
+    Raises:
+        ValueError: a line that is no entry; the message names file and line.
+        FileNotFoundError: there is no such file.
+    """
+    own = os.environ.get(FAMILIES_VARIABLE)
+    added = _families_in(Path(own).expanduser()) if own else ()
+    return (*added, *_registry()["families"])
 
 
 def would_fit_better(
@@ -167,6 +183,40 @@ def _mean_iou(truths: Sequence[Sequence[float]], boxes: Sequence[Box | None]) ->
 def _registry() -> dict[str, Any]:
     registry: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
     return registry
+
+
+def _families_in(file: Path) -> tuple[Mapping[str, Any], ...]:
+    if not file.is_file():
+        raise FileNotFoundError(f"expected the file that {FAMILIES_VARIABLE} names, got {file}")
+    lines = file.read_text(encoding="utf-8-sig").splitlines()
+    return tuple(
+        _own_family(line, f"{file}, line {number}")
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    )
+
+
+def _own_family(line: str, place: str) -> Mapping[str, Any]:
+    try:
+        entry = json.loads(line)
+        re.compile(entry["models"])
+        name, form = entry["coordinates"], entry.get("reference_box_form")
+        is_known = name in get_args(CoordinateConvention)
+        is_known &= form is None or form in _REFERENCE_FORMS
+        is_known &= isinstance(entry["family"], str)
+    except (ValueError, TypeError, KeyError, AttributeError, re.error) as error:
+        raise ValueError(
+            f'{place}: expected {{"family": ..., "models": a regular expression, '
+            f'"coordinates": ...}}, got {line[:100]!r} ({type(error).__name__}: {error})'
+        ) from error
+    if not is_known:
+        raise ValueError(
+            f"{place}: expected coordinates out of {', '.join(get_args(CoordinateConvention))} "
+            f"and a reference_box_form out of these and removed, got {name!r} and {form!r}"
+        )
+    stated = _registry()["stated"][name]
+    usual = {"prompt_suffix": None, "reference_box_form": name, "source": place}
+    return {**usual, "official_parser": stated["official_parser"], **entry}
 
 
 def _family_of(model_name: str) -> Mapping[str, Any] | None:

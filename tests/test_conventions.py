@@ -207,3 +207,56 @@ def test_probe_looks_at_a_share_of_many_replies() -> None:
 def test_probe_refuses_lists_of_different_lengths() -> None:
     with pytest.raises(ValueError, match="as many truths and sizes"):
         would_fit_better(["[1,2,3,4]"], [], declared="absolute", sizes_wh=[(1, 1)])
+
+
+def test_one_line_adds_a_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        '{"family": "MyNet", "models": "^mynet", "coordinates": "norm1"}',
+        "",
+        '{"family": "Tuned", "models": "qwen2.5-vl.*-tuned", "coordinates": "norm1000", '
+        '"prompt_suffix": " Box:", "reference_box_form": "removed"}',
+    ]
+    (tmp_path / "own.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv("MEDBENCH_CONVENTIONS", str(tmp_path / "own.jsonl"))
+    mine = convention_for("MyNet-7B")
+    assert (mine.family, mine.name, mine.source) == ("MyNet", "norm1", "model")
+    assert mine.prompt_suffix == REGISTRY["stated"]["norm1"]["prompt_suffix"]
+    assert (mine.official_parser, mine.reference_box_form) == ("scaled", "norm1")
+    assert "own.jsonl, line 1" in mine.cited
+    tuned = convention_for("Qwen2.5-VL-7B-tuned")
+    assert (tuned.family, tuned.prompt_suffix, tuned.reference_box_form) == (
+        "Tuned",
+        " Box:",
+        "removed",
+    )
+    assert convention_for("Qwen2.5-VL-7B-Instruct").family == "Qwen2.5-VL"
+    assert convention_for("", explicit="tuned").name == "norm1000"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MyNet",
+        "[1]",
+        '{"family": "MyNet", "coordinates": "norm1"}',
+        '{"family": "MyNet", "models": "(", "coordinates": "norm1"}',
+        '{"family": "MyNet", "models": "^m", "coordinates": "pixels"}',
+        '{"family": "MyNet", "models": "^m", "coordinates": "norm1", "reference_box_form": "x"}',
+        '{"family": 7, "models": "^m", "coordinates": "norm1"}',
+    ],
+)
+def test_a_line_that_is_no_family_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    (tmp_path / "own.jsonl").write_text(f"\n{line}\n", encoding="utf-8")
+    monkeypatch.setenv("MEDBENCH_CONVENTIONS", str(tmp_path / "own.jsonl"))
+    with pytest.raises(ValueError, match=r"own\.jsonl, line 2: expected"):
+        convention_for("x")
+
+
+def test_a_file_of_families_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDBENCH_CONVENTIONS", str(tmp_path / "none.jsonl"))
+    with pytest.raises(FileNotFoundError, match="MEDBENCH_CONVENTIONS"):
+        families()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import json_line, sha256_bytes
+from ..parsing import RunLengths
 from ..types import Box
 from .medsg_remedies import medsg_files_gone_message, medsg_not_prepared_message
 from .medsg_rows import read_answer, reference_box
@@ -65,6 +66,8 @@ class MedSGSample:
     case: str
     """Key of the first sample that shows the same patient image; samples of one case are not
     independent."""
+    mask: RunLengths | None = None
+    """A mask of the object, where a row carries one; the released rows have boxes only."""
     image_names: tuple[str, ...] = ()
     """Paths that the release gives for `images`."""
     additional_info: str = ""
@@ -195,6 +198,7 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedSGSample:
         truth=read_answer(record["answer"]),
         reference_box=reference_box(record["question"]),
         case=record["case"],
+        mask=RunLengths.from_coco(record["mask"]) if record.get("mask") else None,
         image_names=tuple(record["image_names"]),
         additional_info=record["additional_info"],
         need_format=record["need_format"],
@@ -218,13 +222,14 @@ def _path_inside(folder: Path, relative: str | None) -> Path | None:
 
 
 def medsg_fingerprint_of(records: Iterable[Mapping[str, Any]]) -> str:
-    """SHA-256 over what a run depends on: index, task, question, answer, size, image hashes.
+    """SHA-256 over what a run depends on: index, task, question, answer, mask, size, image hashes.
 
     Paths, problem notes, cases and the order of the rows do not enter.
     """
     rows = [
         [record["index"], record["task"], record["question"], record["additional_info"]]
         + [record["answer"], record["declared_size_wh"]]
+        + ([record["mask"]] if record.get("mask") else [])
         + [(image or {}).get("sha256") for image in record["images"]]
         for record in sorted(records, key=lambda record: int(record["index"]))
     ]

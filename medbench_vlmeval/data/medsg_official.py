@@ -104,7 +104,10 @@ def _row(task: MedSGTask, number: int, row: Mapping[str, Any], images: TaskImage
             found.append(None)
         else:
             found.append(images.find(name))
-    return MedSGRow(task, number, row, tuple(found), names, tuple(problems))
+    mask, mask_file = row.get("mask"), None
+    if isinstance(mask, str) and not leaves_release(mask):
+        mask_file = images.find(mask)
+    return MedSGRow(task, number, row, tuple(found), names, tuple(problems), mask_file)
 
 
 def image_names(value: Any) -> tuple[str, ...]:

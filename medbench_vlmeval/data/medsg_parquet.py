@@ -29,7 +29,7 @@ _TEXT_COLUMNS = (
     "images_json",
     "num_images",
 )
-_FIELDS = ("question", "additional_info", "need_format", "size")
+_FIELDS = ("question", "additional_info", "need_format", "size", "mask")
 
 
 def read_parquet_medsg(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..files import sha256_bytes, to_plain
+from .medsg_masks import mask_of
 from .medsg_rows import MedSGRow, Size, answer_problems, read_size, target_of, text_of
 from .medsg_store import ImageStore
 from .store import Record
@@ -26,6 +27,7 @@ def record_of(row: MedSGRow, store: ImageStore) -> Record:
     answer, size = row.fields.get("answer"), row.fields.get("size")
     shown_wh = _answer_size(images, target)
     need_format = row.fields.get("need_format")
+    mask, mask_problems = mask_of(row, shown_wh)
     return {
         "index": row.index,
         "key": row.key,
@@ -37,6 +39,7 @@ def record_of(row: MedSGRow, store: ImageStore) -> Record:
         "answer": to_plain(answer),
         "declared_size_wh": to_plain(read_size(size)),
         "size_wh": to_plain(shown_wh or read_size(size)),
+        **({"mask": mask.to_coco()} if mask else {}),
         "target_image": target,
         "target_by": target_by,
         "image_names": list(row.image_names),
@@ -44,6 +47,7 @@ def record_of(row: MedSGRow, store: ImageStore) -> Record:
         "problems": [
             *row.problems,
             *problems,
+            *mask_problems,
             *answer_problems(row.task, answer, size, shown_wh),
         ],
     }

@@ -36,6 +36,8 @@ class MedSGRow:
     images: tuple[SourceImage | None, ...]
     image_names: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    mask_file: SourceImage | None = None
+    """The file that a ``mask`` field names; run lengths stand in the field itself."""
 
     @property
     def key(self) -> str:

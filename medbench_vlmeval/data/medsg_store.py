@@ -15,7 +15,7 @@ from .releases import SourceImage
 from .remedies import shortened
 from .store import REPLACE_REMEDY, DataWouldChange, Record, remove_parts, stored_once
 
-_TEXTS = ("question", "additional_info", "answer", "declared_size_wh")
+_TEXTS = ("question", "additional_info", "answer", "declared_size_wh", "mask")
 
 
 class ImageStore:
@@ -134,7 +134,7 @@ def medsg_files(records: Any) -> dict[str, str]:
 
 
 def _covers(record: Record, earlier: Record) -> bool:
-    if any(record[name] != earlier[name] for name in _TEXTS):
+    if any(record.get(name) != earlier.get(name) for name in _TEXTS):
         return False
     if len(record["images"]) != len(earlier["images"]):
         return False

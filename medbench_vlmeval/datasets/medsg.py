@@ -20,7 +20,7 @@ from .base import MedBenchDataset, guarded_text, plain_frame
 if TYPE_CHECKING:
     from ..conventions import Convention
     from ..data import MedSGData
-    from ..evaluation.medsg import SentSize
+    from ..evaluation.grounded_boxes import SentSize
 
 logger = logging.getLogger(__name__)
 
@@ -107,25 +107,29 @@ class MedSG(MedBenchDataset):
             judge_kwargs: the host's; of ours, ``medbench_sent_size_wh`` ([width, height]) says at
                 which size images reached the model, where it resizes them.
         """
-        from ..evaluation.medsg import evaluate_medsg
-        from ..evaluation.medsg_metrics import GROUP_METRICS, METRICS
+        from ..evaluation.medsg import evaluate_medsg, medsg_metrics
+        from ..evaluation.medsg_metrics import GROUP_METRICS
+        from ..evaluation.options import EvaluationOptions
         from ..evaluation.report_text import shown_summaries
+        from ..judging import refuse_unknown_options
 
+        options, rest = EvaluationOptions.from_host(judge_kwargs)
+        refuse_unknown_options(rest)
         path = self.prediction_file(eval_file)
         model = path.stem.removesuffix(f"_{self.dataset_name}")
-        limits = judge_kwargs.get("medbench_sent_size_wh") or _pixel_limits_of(model)
+        limits = options.sent_size_wh or _pixel_limits_of(model)
         result = evaluate_medsg(
             path,
             self.medsg,
             convention=self.asked_convention(path),
             expected=self.expected_indices(),
-            sent_size_wh=_sent_size(judge_kwargs.get("medbench_sent_size_wh"), model),
+            sent_size_wh=_sent_size(options.sent_size_wh, model),
             environment=self.environment()
             | {"sent_size": limits, "takes_one_image_only": _takes_one_image_only(model)},
         )
         shown = shown_summaries(
             result.summaries,
-            METRICS,
+            medsg_metrics(result.rows),
             result.files,
             title=self.dataset_name,
             group_by="task",
@@ -207,11 +211,10 @@ def _pixel_limits_of(model: str) -> tuple[int, int] | None:
     return pixel_limits(getattr(_zoo_entry(model), "keywords", None) or {})
 
 
-def _sent_size(given: Any, model: str) -> SentSize | None:
+def _sent_size(given: tuple[int, int] | None, model: str) -> SentSize | None:
     """How large images reach a model: as the user says, else by the limits of its zoo entry."""
     if given:
-        width, height = (int(side) for side in given)
-        return lambda _: (width, height)
+        return lambda _: given
     limits = _pixel_limits_of(model)
     if limits is None:
         return None

@@ -29,6 +29,8 @@ class EvaluationOptions:
     """Ask through the judge object that VLMEvalKit builds, instead of our own client."""
     judge_layout: Layout = "separate"
     """``separate``: five user messages as published; ``single``: one, for servers that need it."""
+    sent_size_wh: tuple[int, int] | None = None
+    """MedSG-Bench: the size at which images reached a model that resizes them."""
 
     def __post_init__(self) -> None:
         _check("medbench_lost_images", self.lost_images, ("raise", "missing"))
@@ -51,6 +53,8 @@ class EvaluationOptions:
             for option in fields(cls)
             if PREFIX + option.name in rest
         }
+        if chosen.get("sent_size_wh") is not None:
+            chosen["sent_size_wh"] = _size_wh(chosen["sent_size_wh"])
         return replace(cls(), **chosen), rest
 
 
@@ -66,6 +70,20 @@ def judge_settings(
     if settings is None or settings.cache_path is not None:
         return settings
     return replace(settings, cache_path=lmu_root() / "medbench" / "judge_replies.sqlite")
+
+
+def _size_wh(value: Any) -> tuple[int, int]:
+    try:
+        width, height = (int(side) for side in value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"expected [width, height] for medbench_sent_size_wh, got {value!r}"
+        ) from error
+    if width < 1 or height < 1:
+        raise ValueError(
+            f"expected a size of at least 1 x 1 for medbench_sent_size_wh, got {value}"
+        )
+    return width, height
 
 
 def _check(name: str, value: str, choices: tuple[str, ...]) -> None:

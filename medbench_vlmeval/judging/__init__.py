@@ -13,6 +13,7 @@ from .calls import (
     retest_sd,
     status_counts,
 )
+from .host_options import refuse_unknown_options
 from .judge import Judge
 from .settings import JudgeSettings
 from .templates import PromptTemplate, fenced
@@ -29,6 +30,7 @@ __all__ = [
     "Verdict",
     "fenced",
     "refusal_counts",
+    "refuse_unknown_options",
     "retest_sd",
     "status_counts",
 ]

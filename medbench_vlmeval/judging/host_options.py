@@ -33,7 +33,7 @@ def chosen_by_host(
     Raises:
         ValueError: an unknown option of ours, or a value that does not have the option's form.
     """
-    _refuse_unknown(judge_kwargs)
+    refuse_unknown_options(judge_kwargs)
     given = {name: value for name, value in judge_kwargs.items() if value is not None}
     if given.get("model") == "exact_matching":
         return None
@@ -91,7 +91,12 @@ _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def _refuse_unknown(judge_kwargs: Mapping[str, Any]) -> None:
+def refuse_unknown_options(judge_kwargs: Mapping[str, Any]) -> None:
+    """Refuse ``medbench_*`` arguments that are no option of a judge: a misspelt one must not pass.
+
+    Raises:
+        ValueError: the message lists the options.
+    """
     known = sorted(name for name in _OPTIONS if name.startswith("medbench_"))
     unknown = sorted(n for n in judge_kwargs if n.startswith("medbench_") and n not in _OPTIONS)
     if unknown:

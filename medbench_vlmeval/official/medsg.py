@@ -7,9 +7,10 @@ the released evaluation, ``eval/utils.py`` (``extract_bbox_strong``, ``extract_b
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
+
+from ..parsing.plain_text import reply_text
 
 PublishedBox = list[float]
 
@@ -52,7 +53,7 @@ def pixel_boxes(reply: object) -> list[PublishedBox]:
         "12, 14, 16" holds the box 12, 1, 4, 16. We scan for commas instead of searching by one
         expression, so that time stays linear in the length of the reply; the boxes are the same.
     """
-    text = _as_text(reply)
+    text = reply_text(reply)
     return list(_paired_boxes(text)) or list(_signed_boxes(text))
 
 
@@ -74,7 +75,7 @@ def scaled_boxes(reply: object, size_wh: tuple[float, float]) -> list[PublishedB
         Of six written forms the first that occurs counts: pairs of integers in round brackets,
         [f, f, f, f], (f,f),(f,f), (f, f, f, f), [i, i, i, i] and ``<box>i i i i</box>``.
     """
-    text = _as_text(reply)
+    text = reply_text(reply)
     found = next(filter(None, (form.findall(text) for form in _SCALED_FORMS)), [])
     return [_in_frame([float(number) for number in numbers], size_wh) for numbers in found]
 
@@ -106,12 +107,6 @@ def iou(truth: Sequence[float], boxes: Sequence[Sequence[float]]) -> float:
     box_area = (box[2] - box[0]) * (box[3] - box[1])
     union = truth_area + box_area - shared
     return float(shared / union) if union else 0.0
-
-
-def _as_text(reply: object) -> str:
-    if reply is None or (isinstance(reply, float) and math.isnan(reply)):
-        return ""
-    return reply if isinstance(reply, str) else str(reply)
 
 
 def _in_frame(numbers: list[float], size_wh: tuple[float, float]) -> PublishedBox:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .boxes import BOX_FLAGS, BoxReading, CoordinateConvention, read_box
+from .masks import MaskReading, read_mask
 from .refusals import is_api_failure, is_refusal
+from .run_lengths import RunLengths
 from .scores import ScoreReading, read_scores
 from .thinking import without_thinking
 
@@ -11,10 +13,13 @@ __all__ = [
     "BOX_FLAGS",
     "BoxReading",
     "CoordinateConvention",
+    "MaskReading",
+    "RunLengths",
     "ScoreReading",
     "is_api_failure",
     "is_refusal",
     "read_box",
+    "read_mask",
     "read_scores",
     "without_thinking",
 ]

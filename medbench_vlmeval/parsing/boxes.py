@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from ..types import Box, Status
 from .box_text import WrittenBox, WrittenBoxes, written_boxes
+from .plain_text import reply_text
 from .refusals import is_api_failure, is_refusal
 from .thinking import without_thinking
 
@@ -83,7 +84,7 @@ def read_box(
         Time is linear in the length of the reply.
     """
     _check(convention, layout, size_wh, sent_size_wh)
-    text = _as_text(reply)
+    text = reply_text(reply)
     if not text.strip():
         return BoxReading(None, frozenset({"missing"}), Status.MISSING)
     if is_api_failure(text):
@@ -158,12 +159,6 @@ def _check(convention: str, layout: str, size_wh: SizeWH, sent_size_wh: SizeWH |
     for name, size in (("size_wh", size_wh), ("sent_size_wh", sent_size_wh or size_wh)):
         if len(size) != 2 or not all(0 < side < math.inf for side in size):
             raise ValueError(f"expected {name} to be a positive width and height, got {size!r}")
-
-
-def _as_text(reply: object) -> str:
-    if reply is None or (isinstance(reply, float) and math.isnan(reply)):
-        return ""
-    return reply if isinstance(reply, str) else str(reply)
 
 
 def _text_flags(written: WrittenBoxes) -> frozenset[str]:

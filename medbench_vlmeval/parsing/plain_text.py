@@ -6,6 +6,7 @@ place in the plain text still lies on the line it came from.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable
@@ -36,6 +37,13 @@ _PAIRED_QUOTES = re.compile(
     r"|(?<!\w)‘(?P<high>[^‘’\n]*)’(?!\w)"
 )
 _CODE = re.compile(r"`([^`\n]*)`")
+
+
+def reply_text(reply: object) -> str:
+    """A reply as text; None and NaN, which tables hold for an empty cell, are an empty text."""
+    if reply is None or (isinstance(reply, float) and math.isnan(reply)):
+        return ""
+    return reply if isinstance(reply, str) else str(reply)
 
 
 def folded(text: str) -> str:

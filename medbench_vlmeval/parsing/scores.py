@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from .labels import Labels, is_generic_key, labels_of
 from .lines import LineReader
 from .marks import Mark, verdict
 from .objects import object_marks
-from .plain_text import folded, without_markup, without_quotations
+from .plain_text import folded, reply_text, without_markup, without_quotations
 from .refusals import is_api_failure, is_refusal
 from .scale import Scale
 from .tables import table_marks
@@ -67,7 +66,7 @@ def read_scores(
     labels = labels_of(tuple(names))
     scale = Scale.of(low, high, allowed)
     nothing: dict[str, float | None] = dict.fromkeys(names)
-    text = _as_text(reply)
+    text = reply_text(reply)
     if not text.strip():
         return ScoreReading(nothing, Status.MISSING)
     if is_api_failure(text):
@@ -80,12 +79,6 @@ def read_scores(
     if n_read:
         return ScoreReading(values, Status.ANSWER if n_read == len(values) else Status.PARTIAL)
     return ScoreReading(nothing, Status.REFUSAL if is_refusal(text) else Status.UNPARSED)
-
-
-def _as_text(reply: object) -> str:
-    if reply is None or (isinstance(reply, float) and math.isnan(reply)):
-        return ""
-    return reply if isinstance(reply, str) else str(reply)
 
 
 def _values(reply: str, labels: Labels, scale: Scale) -> dict[str, float | None]:

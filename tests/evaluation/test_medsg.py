@@ -11,7 +11,7 @@ from medbench_vlmeval.conventions import convention_for
 from medbench_vlmeval.data import MedSGData, MedSGSample
 from medbench_vlmeval.evaluation.medsg import MedSGResult, evaluate_medsg
 from medbench_vlmeval.files import read_jsonl
-from medbench_vlmeval.types import Box
+from medbench_vlmeval.types import Box, Status
 
 from ..shared import shared_path
 
@@ -121,6 +121,13 @@ def test_an_answer_that_is_no_box_is_nobodys_fault(tmp_path: Path) -> None:
     overall = next(s for s in result.summaries if s.metric == "IoU" and s.group_by == "overall")
     assert overall.status_counts == {"answer": 1, "data_error": 1}
     assert overall.floor == 0.5
+
+
+def test_a_sample_that_lacks_an_image_is_nobodys_fault(tmp_path: Path) -> None:
+    data = benchmark(sample(1), sample(2, images=(None,)), root=tmp_path)
+    result = evaluate(tmp_path, data, {1: "[100, 100, 200, 200]"})
+    assert result.flat["IoU"] == result.flat["IoU_strict"] == 1.0
+    assert result.rows[1].scores["IoU_strict"].status is Status.DATA_ERROR
 
 
 def test_the_overall_figure_is_over_samples_and_the_macro_mean_stands_beside_it(

@@ -91,3 +91,25 @@ def test_rows_asked_in_two_conventions_are_refused(dataset: Any, tmp_path: Path)
     path = write_jsonl_atomic(tmp_path / "M_MedSG_sample.jsonl", rows)
     with pytest.raises(ValueError, match="asked in one convention"):
         dataset.evaluate(str(path))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"medbench_sent_size": [672, 672]}, "check the spelling"),
+        ({"medbench_sent_size_wh": 672}, "width, height"),
+        ({"medbench_sent_size_wh": [0, 5]}, "at least 1 x 1"),
+    ],
+)
+def test_an_option_that_is_none_is_refused(
+    dataset: Any, tmp_path: Path, given: dict[str, Any], reason: str
+) -> None:
+    path = _predictions(dataset, tmp_path, "M")
+    with pytest.raises(ValueError, match=reason):
+        dataset.evaluate(str(path), **given)
+
+
+def test_options_of_other_benchmarks_do_not_matter(dataset: Any, tmp_path: Path) -> None:
+    path = _predictions(dataset, tmp_path, "M")
+    given = {"medbench_scoring_jobs": 2, "medbench_max_cost": 3, "model": "gpt-4o", "nproc": 4}
+    assert dataset.evaluate(str(path), **given)["IoU_strict"] == pytest.approx(1.0)
