@@ -134,7 +134,7 @@ class MedSG(MedBenchDataset):
             title=self.dataset_name,
             group_by="task",
             group_metrics=GROUP_METRICS,
-            notes=[*result.warnings, *_single_image_note(model)],
+            notes=[result.trivial_note(), *result.warnings, *_single_image_note(model)],
         )
         logger.info("\n%s", shown)
         return result.flat

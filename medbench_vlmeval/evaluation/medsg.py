@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,11 +19,12 @@ from tqdm import tqdm
 
 from ..conventions import Convention, would_fit_better
 from ..data import MedSGData, MedSGSample
+from ..metrics import box_iou_batch
 from ..predictions import read_predictions
 from ..stats import RESAMPLES, summarise
 from ..types import MetricInfo, Status, Summary
 from .grounded_boxes import GroundedSample, SentSize, grounded, score_record, with_mask_scores
-from .medsg_metrics import ACC_50, IOU, MASK_IOU, METRICS
+from .medsg_metrics import ACC_50, IOU, MASK_IOU, METRICS, THRESHOLDS
 from .prepared_rows import data_facts, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
 
@@ -39,6 +40,16 @@ class MedSGResult:
     flat: dict[str, float | int]
     files: RunFiles
     warnings: tuple[str, ...] = ()
+    trivial: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """See `trivial_answers`."""
+
+    def trivial_note(self) -> str:
+        """What answers without looking would reach, as a line below the tables."""
+        parts = [
+            f"{name} {IOU.name} {means[IOU.name]:.3f}, {ACC_50.name} {means[ACC_50.name]:.3f}"
+            for name, means in self.trivial.items()
+        ]
+        return f"answers without looking, on the same samples: {'; '.join(parts)}" if parts else ""
 
 
 def evaluate_medsg(
@@ -128,6 +139,7 @@ def _write(
         "n_answered": statuses[str(Status.ANSWER)],
         **{f"n_{status}": count for status, count in statuses.items() if status != "answer"},
     }
+    trivial = trivial_answers([row.sample for row in rows])
     manifest = {
         **base_manifest(files.predictions),
         **facts,
@@ -135,13 +147,14 @@ def _write(
         "metrics": metrics,
         "replies": statuses,
         "flags": Counter(flag for row in rows for flag in row.reading.flags),
+        "trivial_answers": trivial,
         "warnings": warnings,
     }
     files.write_scores(score_record(row) for row in rows)
     files.write_groups(summaries, metrics)
     files.write_summary(flat)
     files.write_manifest(manifest)
-    return MedSGResult(tuple(rows), summaries, flat, files, warnings)
+    return MedSGResult(tuple(rows), summaries, flat, files, warnings, trivial)
 
 
 def _macro(summaries: Sequence[Summary]) -> dict[str, float]:
@@ -157,6 +170,27 @@ def _macro(summaries: Sequence[Summary]) -> dict[str, float]:
         if known:
             means[f"{metric.name}_macro"] = fmean(known)
     return means
+
+
+def trivial_answers(samples: Sequence[MedSGSample]) -> dict[str, dict[str, float]]:
+    """Mean IoU and ACC@0.5 of two answers that need no model: the whole image, its middle half.
+
+    A score near these shows nothing. Empty when no sample has a box.
+    """
+    usable = [(sample.truth, sample.size_wh) for sample in samples if sample.truth is not None]
+    if not usable:
+        return {}
+    truths = [truth for truth, _ in usable]
+    answers = {
+        "whole image": [(0, 0, width, height) for _, (width, height) in usable],
+        "centre box": [(w / 4, h / 4, 3 * w / 4, 3 * h / 4) for _, (w, h) in usable],
+    }
+    ious = {name: box_iou_batch(truths, boxes) for name, boxes in answers.items()}
+    least = THRESHOLDS[ACC_50.name]
+    return {
+        name: {IOU.name: float(of.mean()), ACC_50.name: float((of >= least).mean())}
+        for name, of in ious.items()
+    }
 
 
 def summarise_medsg(rows: Sequence[GroundedSample]) -> Iterator[Summary]:

@@ -123,6 +123,18 @@ def test_an_answer_that_is_no_box_is_nobodys_fault(tmp_path: Path) -> None:
     assert overall.floor == 0.5
 
 
+def test_answers_that_need_no_model_are_named_beside_the_result(tmp_path: Path) -> None:
+    data = benchmark(sample(1), sample(2, truth=Box(84, 84, 252, 252)), root=tmp_path)
+    result = evaluate(tmp_path, data, {1: "no idea", 2: "no idea"})
+    # 100 x 100 of 336 x 336, and of 168 x 168
+    whole, centre = (100**2 / 336**2 + 0.25) / 2, (100**2 / 168**2 + 1) / 2
+    assert result.trivial == {
+        "whole image": {"IoU": pytest.approx(whole), "ACC@0.5": 0.0},
+        "centre box": {"IoU": pytest.approx(centre), "ACC@0.5": 0.5},
+    }
+    assert "centre box IoU 0.677, ACC@0.5 0.500" in result.trivial_note()
+
+
 def test_a_sample_that_lacks_an_image_is_nobodys_fault(tmp_path: Path) -> None:
     data = benchmark(sample(1), sample(2, images=(None,)), root=tmp_path)
     result = evaluate(tmp_path, data, {1: "[100, 100, 200, 200]"})
