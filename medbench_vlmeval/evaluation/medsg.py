@@ -181,7 +181,7 @@ def trivial_answers(samples: Sequence[MedSGSample]) -> dict[str, dict[str, float
     if not usable:
         return {}
     truths = [truth for truth, _ in usable]
-    answers = {
+    answers: dict[str, list[tuple[float, float, float, float]]] = {
         "whole image": [(0, 0, width, height) for _, (width, height) in usable],
         "centre box": [(w / 4, h / 4, 3 * w / 4, 3 * h / 4) for _, (w, h) in usable],
     }
