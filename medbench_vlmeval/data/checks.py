@@ -57,7 +57,7 @@ def _picture_problems(role: str, path: Path) -> tuple[list[str], dict[str, Any]]
     try:
         decoded = read_rgb(path)
     except ImageUnreadable:
-        return [unreadable_problem(role, path)], {}
+        return [unreadable_problem(role, path.read_bytes())], {}
     return [], {"size_wh": decoded.size_wh}
 
 
@@ -67,7 +67,7 @@ def _roi_problems(
     try:
         roi = read_roi(path)
     except ImageUnreadable:
-        return [unreadable_problem("roi", path)], {}
+        return [unreadable_problem("roi", path.read_bytes())], {}
     height, width = roi.values.shape[:2]
     problems = [ROI_PROBLEMS[flag] for flag in sorted(roi.flags) if flag in ROI_PROBLEMS]
     if _aspects_differ(picture_size_wh, (width, height)):
@@ -77,10 +77,9 @@ def _roi_problems(
     return problems, {"size_wh": (width, height), "share": round(float(roi.share), 6)}
 
 
-def unreadable_problem(role: str, path: Path) -> str:
-    """The problem of a file that cannot be decoded; tells the pointer files of Git LFS apart."""
-    with path.open("rb") as stream:
-        is_pointer = stream.read(len(_LFS_POINTER)) == _LFS_POINTER
+def unreadable_problem(role: str, data: bytes) -> str:
+    """The problem of bytes that cannot be decoded; tells the pointer files of Git LFS apart."""
+    is_pointer = data.startswith(_LFS_POINTER)
     return f"{role} is a Git LFS pointer (git lfs pull)" if is_pointer else f"{role} unreadable"
 
 

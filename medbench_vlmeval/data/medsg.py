@@ -6,8 +6,6 @@ and Benchmarks, arXiv 2505.11852; data at https://huggingface.co/datasets/MedSG-
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -28,13 +26,8 @@ from .medsg_tasks import (
     prepared_name,
 )
 from .places import TABLE_NAME, dataset_root, stamp_of
-from .prepared import is_prepared, read_prepared
+from .prepared import is_prepared, missing_images, read_prepared, stored_image
 from .remedies import DataNotPrepared
-
-IMAGES_FOLDER = "images"
-"""Holds every image once, named by the hash of its bytes, in 256 folders."""
-
-_STORED_NAME = re.compile(r"images/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z]+")
 
 
 @dataclass(frozen=True)
@@ -145,7 +138,7 @@ def load_medsg(name: str = MEDSG_RELEASE_NAME, root: Path | None = None) -> MedS
     data = _load_table(name, folder, stamp_of(folder / TABLE_NAME))
     if not data.samples:
         raise DataNotPrepared(medsg_not_prepared_message(name, folder))
-    missing = _missing_files(data)
+    missing = missing_images(path for sample in data.samples for path in sample.images)
     if missing:
         raise DataNotPrepared(medsg_files_gone_message(name, folder, missing))
     return data
@@ -190,7 +183,7 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedSGSample:
         key=record["key"],
         task=TASK_OF_KEY[record["task"]].key,
         question=record["question"],
-        images=tuple(_path_inside(folder, image.get("file")) for image in images),
+        images=tuple(stored_image(folder, image.get("file")) for image in images),
         target_image=record["target_image"],
         target_by=record["target_by"],
         size_wh=_size(record["size_wh"]) or OFFICIAL_SIZE_WH,
@@ -211,16 +204,6 @@ def _size(value: Sequence[int] | None) -> tuple[int, int] | None:
     return None if value is None else (int(value[0]), int(value[1]))
 
 
-def _path_inside(folder: Path, relative: str | None) -> Path | None:
-    if relative is None:
-        return None
-    if not _STORED_NAME.fullmatch(relative):
-        raise ValueError(
-            f"expected paths such as images/0a/HASH.png in {folder / TABLE_NAME}, got {relative!r}"
-        )
-    return folder.joinpath(*relative.split("/"))
-
-
 def medsg_fingerprint_of(records: Iterable[Mapping[str, Any]]) -> str:
     """SHA-256 over what a run depends on: index, task, question, answer, mask, size, image hashes.
 
@@ -234,15 +217,3 @@ def medsg_fingerprint_of(records: Iterable[Mapping[str, Any]]) -> str:
         for record in sorted(records, key=lambda record: int(record["index"]))
     ]
     return sha256_bytes("\n".join(json_line(row) for row in rows).encode("utf-8"))
-
-
-def _missing_files(data: MedSGData) -> list[Path]:
-    images = dict.fromkeys(
-        path for sample in data.samples for path in sample.images if path is not None
-    )
-    present = {folder: _names_in(folder) for folder in {path.parent for path in images}}
-    return [path for path in images if path.name not in present[path.parent]]
-
-
-def _names_in(folder: Path) -> set[str]:
-    return {entry.name for entry in os.scandir(folder)} if folder.is_dir() else set()

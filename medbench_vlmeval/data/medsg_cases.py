@@ -9,20 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from .cases import join_cases
 from .medsg_tasks import TASK_OF_KEY
 from .store import Record
 
 
 def assign_cases(records: Sequence[Record]) -> None:
     """Set ``case`` of every record to the key of the first record of its group."""
-    parents = list(range(len(records)))
-    first_with: dict[str, int] = {}
-    for position, record in enumerate(records):
-        for sign in _signs(record):
-            other = first_with.setdefault(sign, position)
-            _join(parents, position, other)
-    for position, record in enumerate(records):
-        record["case"] = records[_root(parents, position)]["key"]
+    join_cases(records, _signs)
 
 
 def _signs(record: Mapping) -> list[str]:
@@ -35,15 +29,3 @@ def _signs(record: Mapping) -> list[str]:
         return [hashes[target]] if hashes[target] else []
     # Unrelated images in one row: only a row with the very same images is of the same case.
     return [" ".join(hashes)] if all(hashes) else []
-
-
-def _join(parents: list[int], first: int, second: int) -> None:
-    roots = sorted((_root(parents, first), _root(parents, second)))
-    parents[roots[1]] = roots[0]
-
-
-def _root(parents: list[int], position: int) -> int:
-    while parents[position] != position:
-        parents[position] = parents[parents[position]]
-        position = parents[position]
-    return position

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from ..files import write_json_atomic, write_jsonl_atomic
 from .hub import address_of, commit_of, downloaded
+from .image_store import ImageStore
 from .medsg_cases import assign_cases
 from .medsg_official import find_tables, read_official_medsg
 from .medsg_parquet import read_parquet_medsg
-from .medsg_records import mark_repeated, record_of
+from .medsg_records import GUARDED_FIELDS, mark_repeated, record_of
 from .medsg_remedies import MEDSG_REPOSITORY
 from .medsg_report import medsg_manifest, medsg_report_on
 from .medsg_rows import MedSGRelease
-from .medsg_store import ImageStore
 from .medsg_tasks import MEDSG_RELEASE_NAME
 from .places import MANIFEST_NAME, TABLE_NAME, dataset_root
 from .prepare_report import PrepareReport
@@ -139,7 +139,7 @@ def prepare_medsg_release(
     """Store a release that one of the readers has opened; see `prepare_medsg`."""
     folder = dataset_root(name, root)
     with sole_writer(folder):
-        store = ImageStore(folder, replace=replace)
+        store = ImageStore(folder, replace=replace, guarded=GUARDED_FIELDS)
         store.remove_leftovers()
         records = _stored_records(release, store, progress)
         store.refuse_loss(records)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..files import sha256_bytes, to_plain
+from .image_store import ImageStore
 from .medsg_masks import mask_of
 from .medsg_rows import MedSGRow, Size, answer_problems, read_size, target_of, text_of
-from .medsg_store import ImageStore
 from .store import Record
+
+GUARDED_FIELDS = ("question", "additional_info", "answer", "declared_size_wh", "mask")
+"""What may not change silently once a row is prepared, beside its images."""
 
 
 def record_of(row: MedSGRow, store: ImageStore) -> Record:

@@ -9,9 +9,9 @@ from typing import Any
 
 from .. import __version__
 from ..files import sha256_file
+from .image_store import ImageStore
 from .medsg import medsg_fingerprint_of
 from .medsg_rows import MedSGRelease
-from .medsg_store import ImageStore
 from .medsg_tasks import MEDSG_TASKS, MULTI_VIEW_NOTE, N_PUBLISHED_MEDSG
 from .places import TABLE_NAME
 from .prepare_report import PrepareReport, ids_by_problem

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .image_store import listed_images
 from .medsg_prepare import prepare_medsg_release
 from .medsg_rows import MedSGRelease, MedSGRow
-from .medsg_store import medsg_files
 from .medsg_tasks import MEDSG_SAMPLE_PACK_NAME, TASK_OF_KEY
 from .places import dataset_root
 from .prepare_report import PrepareReport
@@ -48,7 +48,7 @@ def prepare_medsg_sample(root: Path | None = None, *, progress: bool = False) ->
 
     revision = generator_revision(f"scenes {SCENES_VERSION}, {N_SCENES} samples")
     folder = dataset_root(MEDSG_SAMPLE_PACK_NAME, root)
-    manifest = usable_manifest(folder, revision, medsg_files)
+    manifest = usable_manifest(folder, revision, listed_images)
     if manifest is not None:
         return PrepareReport.of_earlier(folder, manifest)
     release = MedSGRelease(

@@ -19,6 +19,9 @@ SAMPLE_PACK_NAME = "MedEBench_sample"
 ROLE_FOLDERS = {"previous": "previous", "reference": "changed", "roi": "previous_mask"}
 """Folder of each image role; the folder names are those of the released MedEBench data."""
 
+IMAGES_FOLDER = "images"
+"""Holds every image once, named by the hash of its bytes, in 256 folders; not for MedEBench."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 

@@ -8,12 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from ..files import read_jsonl, sha256_file
+from .image_store import listed_images
 from .medebench import fingerprint_of
-from .medsg import IMAGES_FOLDER, medsg_fingerprint_of
+from .medsg import medsg_fingerprint_of
 from .medsg_remedies import medsg_not_prepared_message
-from .medsg_store import medsg_files
 from .medsg_tasks import prepared_name
-from .places import MANIFEST_NAME, RELEASE_NAME, ROLE_FOLDERS, TABLE_NAME, dataset_root
+from .places import (
+    IMAGES_FOLDER,
+    MANIFEST_NAME,
+    RELEASE_NAME,
+    ROLE_FOLDERS,
+    TABLE_NAME,
+    dataset_root,
+)
 from .prepared import is_prepared, read_manifest
 from .remedies import DataNotPrepared, not_prepared_message, shortened
 
@@ -119,7 +126,7 @@ _LAYOUTS = {
     "MedEBench": _Layout(
         fingerprint_of, _listed_hashes, [f"{folder}/*" for folder in ROLE_FOLDERS.values()]
     ),
-    "MedSG": _Layout(medsg_fingerprint_of, medsg_files, [f"{IMAGES_FOLDER}/*/*"]),
+    "MedSG": _Layout(medsg_fingerprint_of, listed_images, [f"{IMAGES_FOLDER}/*/*"]),
 }
 
 

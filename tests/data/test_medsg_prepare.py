@@ -324,14 +324,14 @@ def run_prepare(source: Path, code: str = PREPARE) -> subprocess.Popen:
 
 KILLED_AT_THE_TWENTIETH_IMAGE = """
 import os, signal
-from medbench_vlmeval.data import medsg_store
-write, written = medsg_store.stored_once, []
+from medbench_vlmeval.data import image_store
+write, written = image_store.stored_once, []
 def stored_once(*arguments):
     if len(written) == 20:
         os.kill(os.getpid(), signal.SIGKILL)
     written.append(arguments[0])
     return write(*arguments)
-medsg_store.stored_once = stored_once
+image_store.stored_once = stored_once
 """
 
 
