@@ -6,13 +6,17 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import __version__
 from .files import to_plain
+
+if TYPE_CHECKING:
+    from .data import PrepareReport
 
 
 class _Plain(click.Group):
@@ -49,13 +53,16 @@ def data() -> None:
 
 @data.command("prepare")
 @click.argument(
-    "benchmark", type=click.Choice(["medebench", "medsg", "medebench-sample", "medsg-sample"])
+    "benchmark",
+    type=click.Choice(
+        ["medebench", "medsg", "medq", "medebench-sample", "medsg-sample", "medq-sample"]
+    ),
 )
 @click.option(
     "--from",
     "source",
     type=click.Path(path_type=Path, exists=True),
-    help="A checkout of the official repository, or a downloaded Hub snapshot.",
+    help="A checkout of the official repository, a downloaded Hub snapshot, or a MedQ table.",
 )
 @click.option("--hub", is_flag=True, help="Download from the Hugging Face Hub.")
 @click.option("--revision", default=None, help="Commit of the Hub data set; recorded either way.")
@@ -71,30 +78,75 @@ def data_prepare(
     **options: Any,
 ) -> None:
     """Bring a benchmark's data into LMUData, verified and resumable."""
-    from . import data as releases
-
-    options = {key: value for key, value in options.items() if value is not None}
-    if benchmark == "medebench-sample":
-        report = releases.prepare_medebench_sample()
-    elif benchmark == "medsg-sample":
-        report = releases.prepare_medsg_sample()
+    given = {key: value for key, value in options.items() if value is not None}
+    if columns:
+        given["columns"] = _pairs(columns)
+    if benchmark.endswith("-sample"):
+        reports = _generated(benchmark)
     elif source is None and not hub:
         raise click.UsageError("expected --from PATH or --hub")
+    else:
+        reports = _prepared(benchmark, source, revision or "main", given)
+    for report in reports:
+        for line in report.lines():
+            click.echo(line)
+
+
+def _generated(benchmark: str) -> Iterator[PrepareReport]:
+    from . import data as releases
+
+    if benchmark == "medebench-sample":
+        yield releases.prepare_medebench_sample()
+    elif benchmark == "medsg-sample":
+        yield releases.prepare_medsg_sample()
+    else:
+        for table in releases.MEDQ_TABLES:
+            if table.is_sample:
+                yield releases.prepare_medq_sample(table.name)
+
+
+def _prepared(
+    benchmark: str, source: Path | None, revision: str, options: dict[str, Any]
+) -> Iterator[PrepareReport]:
+    from . import data as releases
+
+    if benchmark == "medq":
+        yield from _prepared_medq(source, revision, options)
     elif benchmark == "medsg":
-        report = (
+        if "columns" in options:
+            raise click.UsageError("MedSG-Bench has the columns it has; leave --column out")
+        yield (
             releases.prepare_medsg(source, **options)
             if source is not None
-            else releases.prepare_medsg_from_hub(revision=revision or "main", **options)
+            else releases.prepare_medsg_from_hub(revision=revision, **options)
         )
     else:
-        options["columns"] = _pairs(columns)
-        report = (
+        yield (
             releases.prepare_medebench(source, **options)
             if source is not None
-            else releases.prepare_medebench_from_hub(revision=revision or "main", **options)
+            else releases.prepare_medebench_from_hub(revision=revision, **options)
         )
-    for line in report.lines():
-        click.echo(line)
+
+
+def _prepared_medq(
+    source: Path | None, revision: str, options: dict[str, Any]
+) -> Iterator[PrepareReport]:
+    """One table, or without a name every one that is there; from the Hub those of MedQ-Bench."""
+    from . import data as releases
+
+    named = options.pop("name", None)
+    if source is not None:
+        for name in [named] if named else releases.medq_names_in(source):
+            yield releases.prepare_medq(source, name=name, **options)
+        return
+    published = [
+        table.name for table in releases.MEDQ_TABLES if table.kind != "deg" and not table.is_sample
+    ]
+    for name in [named] if named else published:
+        report = releases.prepare_medq_from_hub(name, revision, **options)
+        # A branch may move while the next table is read.
+        revision = report.revision or revision
+        yield report
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:

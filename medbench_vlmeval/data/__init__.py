@@ -5,6 +5,17 @@ from __future__ import annotations
 from .columns import ColumnsUnclear
 from .hub import prepare_medebench_from_hub
 from .medebench import MedEBenchData, MedEBenchSample, load_medebench, sample_of
+from .medq import MedQData, MedQQuestion, load_medq
+from .medq_files import medq_names_in
+from .medq_prepare import prepare_medq, prepare_medq_from_hub, prepare_medq_release
+from .medq_rows import MedQRelease, MedQRow
+from .medq_sample import prepare_medq_sample
+from .medq_tables import (
+    MEDQ_TABLE_NAMED,
+    MEDQ_TABLES,
+    QUESTION_TYPES,
+    MedQTable,
+)
 from .medsg import MedSGData, MedSGSample, load_medsg
 from .medsg_prepare import prepare_medsg, prepare_medsg_from_hub
 from .medsg_sample import prepare_medsg_sample
@@ -18,9 +29,12 @@ from .store import DataWouldChange
 from .verify import VerifyReport, verify_data
 
 __all__ = [
+    "MEDQ_TABLES",
+    "MEDQ_TABLE_NAMED",
     "MEDSG_RELEASE_NAME",
     "MEDSG_SAMPLE_PACK_NAME",
     "MEDSG_TASKS",
+    "QUESTION_TYPES",
     "RELEASE_NAME",
     "SAMPLE_PACK_NAME",
     "ColumnsUnclear",
@@ -28,6 +42,11 @@ __all__ = [
     "DataWouldChange",
     "MedEBenchData",
     "MedEBenchSample",
+    "MedQData",
+    "MedQQuestion",
+    "MedQRelease",
+    "MedQRow",
+    "MedQTable",
     "MedSGData",
     "MedSGSample",
     "MedSGTask",
@@ -36,10 +55,16 @@ __all__ = [
     "data_root_of",
     "lmu_root",
     "load_medebench",
+    "load_medq",
     "load_medsg",
+    "medq_names_in",
     "prepare_medebench",
     "prepare_medebench_from_hub",
     "prepare_medebench_sample",
+    "prepare_medq",
+    "prepare_medq_from_hub",
+    "prepare_medq_release",
+    "prepare_medq_sample",
     "prepare_medsg",
     "prepare_medsg_from_hub",
     "prepare_medsg_sample",

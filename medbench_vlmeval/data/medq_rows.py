@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .releases import SourceImage
 
@@ -20,6 +20,8 @@ class MedQRow:
     table: str = ""
     """File the row comes from."""
     problems: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Field to column, as the table's header tells; without it the names of `fields` tell."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +36,5 @@ class MedQRelease:
     rows: Iterable[MedQRow]
     revision: str | None = None
     warnings: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Tables that were read, name to SHA-256."""

@@ -10,6 +10,8 @@ from typing import Any
 from ..files import read_jsonl, sha256_file
 from .image_store import listed_images
 from .medebench import fingerprint_of
+from .medq import medq_fingerprint_of
+from .medq_remedies import medq_not_prepared_message
 from .medsg import medsg_fingerprint_of
 from .medsg_remedies import medsg_not_prepared_message
 from .medsg_tasks import prepared_name
@@ -82,8 +84,7 @@ def verify_data(name: str = RELEASE_NAME, root: Path | None = None) -> VerifyRep
     """
     folder = dataset_root(prepared_name(name), root)
     if not is_prepared(folder):
-        says = medsg_not_prepared_message if name.startswith("MedSG") else not_prepared_message
-        raise DataNotPrepared(says(name, folder))
+        raise DataNotPrepared(_remedy_for(name)(name, folder))
     table, manifest = folder / TABLE_NAME, read_manifest(folder)
     layout = _LAYOUTS[manifest.get("benchmark", "MedEBench")]
     records, warnings = read_jsonl(table)
@@ -107,6 +108,13 @@ def verify_data(name: str = RELEASE_NAME, root: Path | None = None) -> VerifyRep
     )
 
 
+def _remedy_for(name: str) -> Callable[[str, Path], str]:
+    remedies = {"MedSG": medsg_not_prepared_message, "MedQ": medq_not_prepared_message}
+    return next(
+        (says for start, says in remedies.items() if name.startswith(start)), not_prepared_message
+    )
+
+
 def _listed_hashes(records: Sequence[Mapping]) -> dict[str, str]:
     images = (record.get(role) for record in records for role in ROLE_FOLDERS)
     return {image["file"]: image["sha256"] for image in images if image}
@@ -126,6 +134,7 @@ _LAYOUTS = {
     "MedEBench": _Layout(
         fingerprint_of, _listed_hashes, [f"{folder}/*" for folder in ROLE_FOLDERS.values()]
     ),
+    "MedQ": _Layout(medq_fingerprint_of, listed_images, [f"{IMAGES_FOLDER}/*/*"]),
     "MedSG": _Layout(medsg_fingerprint_of, listed_images, [f"{IMAGES_FOLDER}/*/*"]),
 }
 
