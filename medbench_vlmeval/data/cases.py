@@ -7,12 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from .store import Record
 
 
-def join_cases(records: Sequence[Record], signs_of: Callable[[Record], Iterable[str]]) -> None:
-    """Set ``case`` of every record to the key of the first record of its group.
+def join_cases(
+    records: Sequence[Record],
+    signs_of: Callable[[Record], Iterable[str]],
+    *,
+    named_by: str = "key",
+) -> None:
+    """Set ``case`` of every record to the name of the first record of its group.
 
     Args:
-        records: Each with its ``key``.
+        records: Lines of the table.
         signs_of: What a record must share with another one to be of the same case.
+        named_by: Field of a record that is unique; its text names the case.
     """
     parents = list(range(len(records)))
     first_with: dict[str, int] = {}
@@ -21,7 +27,7 @@ def join_cases(records: Sequence[Record], signs_of: Callable[[Record], Iterable[
             other = first_with.setdefault(sign, position)
             _join(parents, position, other)
     for position, record in enumerate(records):
-        record["case"] = records[_root(parents, position)]["key"]
+        record["case"] = str(records[_root(parents, position)][named_by])
 
 
 def _join(parents: list[int], first: int, second: int) -> None:

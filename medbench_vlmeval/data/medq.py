@@ -38,7 +38,8 @@ class MedQQuestion:
     sha256: tuple[str | None, ...]
     """Hashes of the bytes of `images`, in their order."""
     case: str
-    """Rows that share an image byte for byte share this; they are not independent."""
+    """Rows that share an image byte for byte share this, the index of the first of them; they are
+    not independent."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Letter to text, in order, every option of the row, texts such as ``None`` included."""
     answer: str | None = None

@@ -163,7 +163,7 @@ def _prepare_files(
         paths,
         table.kind,
         address=address,
-        revision=revision,
+        revision=revision or commit_of(paths[0].parent, ""),
         explicit=columns,
         warnings=warnings,
     )
@@ -212,7 +212,7 @@ def _prepare(
         by_id = {record["id"]: record for record in records}
         store.refuse_loss(by_id)
         refuse_new_indices(records, store)
-        join_cases(records, _image_hashes)
+        join_cases(records, _image_hashes, named_by="index")
         report = medq_report_on(release, table, store, records, name=name, index_text=index_text)
         write_jsonl_atomic(folder / TABLE_NAME, records)
         write_json_atomic(folder / MANIFEST_NAME, medq_manifest(report, release, table, store))
