@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .agreement import agreement_rate, quadratic_weighted_kappa
 from .boxes import box_iou, box_iou_batch
 from .edit import EditMetrics, PreparedSample, edit_metrics
 from .masks import box_mask, mask_iou
@@ -14,6 +15,7 @@ __all__ = [
     "PreparedSample",
     "SSIMPair",
     "Shift",
+    "agreement_rate",
     "border_rows",
     "box_iou",
     "box_iou_batch",
@@ -26,5 +28,6 @@ __all__ = [
     "masked_and_context_ssim",
     "masked_ssim",
     "psnr",
+    "quadratic_weighted_kappa",
     "ssim_kernel",
 ]
