@@ -90,11 +90,13 @@ def test_texts_with_tabs_quotes_and_lines_come_back_as_they_were(tmp_path):
 
 
 def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path):
-    text = "\ufeff" + table_text([mcq_row(0), mcq_row(1)]).replace("\n", "\r\n")
+    rows = [{"note": "first"} | mcq_row(number) for number in range(2)]
+    text = "\ufeff" + table_text(rows).replace("\n", "\r\n")
     path = tmp_path / "medqbench_QA_test.tsv"
     path.write_bytes(text.encode("utf-8"))
     assert prepared(path).problems == {}
-    assert len(load_medq("MedQ_MCQ_test").samples) == 2
+    samples = load_medq("MedQ_MCQ_test").samples
+    assert [sample.extra for sample in samples] == [{"note": "first"}] * 2
 
 
 def test_images_keep_their_bytes_whatever_their_format(tmp_path):
