@@ -2,7 +2,7 @@
 
 MedQ-Bench: A Benchmark for Medical Image Quality Assessment, arXiv 2510.01691. The rules follow
 VLMEvalKit, ``vlmeval/dataset/medqbench_caption.py`` and ``medqbench_paired_description.py``
-(identical there).
+(identical there), ``medqbench_mcq.py`` and ``medq_deg_bench.py`` for the letters of questions.
 """
 
 from __future__ import annotations
@@ -10,8 +10,49 @@ from __future__ import annotations
 import json
 import re
 
+from ..parsing.plain_text import reply_text
+
 _LABELLED = re.compile(r"Score\s*[:：]\s*(?P<points>[012](?:\.\d+)?)")
 _BARE = re.compile(r"[012](?:\.\d+)?")
+
+
+def choice(reply: object) -> str:
+    """The option that the published rule reads from a reply to a MedQ-Bench question.
+
+    The first letter from A to D of the stripped and upper-cased reply that touches no other letter
+    from A to Z. All patterns of the published code come to this: those for a lone letter and for a
+    label at the start find the same letter, and the one for "answer is X" and "option X" never
+    matches, because it is in lower case and applied to upper-cased text.
+
+    Args:
+        reply: the model's text; anything else is turned into text first.
+
+    Returns:
+        A capital letter, or the reply without blanks at its ends if nothing matches: compare it
+        with the gold answer in upper case, as the published code does (so a lone "E" hits gold E).
+        None and NaN give an empty text.
+
+    Notes:
+        The article of "A mild blur ..." is read as option A. The published code passes None and NaN
+        on, and there a missing gold answer equals a missing reply; an empty text never hits. Our
+        strict reading is `medbench_vlmeval.parsing.read_choice`.
+    """
+    return _published_letter(reply, "ABCD")
+
+
+def deg_choice(reply: object) -> str:
+    """The option that the published rule reads from a reply to a MedQ-Deg-Bench question.
+
+    The rule of `choice` with the letters A to E.
+    """
+    return _published_letter(reply, "ABCDE")
+
+
+def _published_letter(reply: object, letters: str) -> str:
+    text = reply_text(reply).strip()
+    # Upper-casing can make letters of other signs: "ı" becomes I, "ß" SS.
+    isolated = re.search(rf"(?<![A-Z])[{letters}](?![A-Z])", text.upper())
+    return isolated[0] if isolated else text
 
 
 def score(reply: object) -> float | None:

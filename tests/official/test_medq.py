@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from medbench_vlmeval.official.medq import score
-from tests.shared import shared_path
+from medbench_vlmeval.official.medq import choice, deg_choice, score
+from tests.shared import shared_cases, shared_path
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,70 @@ def test_observed_values_of_the_upstream_class_are_reproduced() -> None:
     [record] = [record for record in records if record["id"] == "J6"]
     observed = {text: score(ast.literal_eval(text)) for text in record["input"]}
     assert observed == record["observed"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("B", "B"),
+        (" b\n", "B"),
+        ("c.", "C"),
+        ("B. Moderate", "B"),
+        ("B) Moderate", "B"),
+        ("B -", "B"),
+        ("B: Usable", "B"),
+        ("The answer is C", "C"),
+        ("A mild blur is visible, so the answer is C", "A"),
+        ("Option A is wrong; the answer is B.", "A"),
+        ("<think>There is a ghost.</think>B", "A"),
+        ("Image B-mode is fine", "B"),
+        ("I'd say vitamin D", "D"),
+        ("\\boxed{C}", "C"),
+        ("E", "E"),
+        ("e", "e"),
+        ("E. Ringing", "E. Ringing"),
+        (" Usable ", "Usable"),
+        ("Ｂ", "Ｂ"),
+        ("BAD", "BAD"),
+        ("ıB", "ıB"),
+        ("ßB", "ßB"),
+        ("éB", "B"),
+        ("2B", "B"),
+        ("", ""),
+        (None, ""),
+        (float("nan"), ""),
+        (2, "2"),
+    ],
+)
+def test_published_letter(reply: object, expected: str) -> None:
+    assert choice(reply) == expected
+
+
+def test_letter_of_the_robustness_benchmark_goes_to_e() -> None:
+    assert deg_choice("E. Ringing") == "E"
+    assert deg_choice("e") == "E"
+    assert deg_choice("The answer is F, I think, or E") == "E"
+    assert deg_choice("F. None") == "F. None"
+    assert deg_choice(None) == ""
+
+
+@pytest.mark.parametrize("case", shared_cases("choices.jsonl"))
+def test_published_letter_of_the_case(case: dict[str, Any]) -> None:
+    found = choice(case["reply"])
+    letter = found if re.fullmatch("[A-Za-z]", found) else None
+    assert letter == case["official"]
+
+
+def test_published_letters_of_the_recorded_faults_are_reproduced() -> None:
+    text = shared_path("data/medq_faults.json").read_text(encoding="utf-8")
+    rules = {"Q1": choice, "Q1d": deg_choice, "Q4c": choice}
+    n_compared = 0
+    for record in json.loads(text)["faults"]:
+        if record["id"] in rules:
+            reply = record["input"].strip("'").replace("\\\\", "\\").replace("\\n", "\n")
+            assert rules[record["id"]](reply) == record["observed"], record
+            n_compared += 1
+    assert n_compared >= 18
 
 
 def upstream_rule(path: Path) -> Callable[[Any], float | None]:
