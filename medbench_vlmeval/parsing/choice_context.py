@@ -28,9 +28,10 @@ from .choice_words import (
 
 _FARTHEST = 14
 _LOOK_AHEAD = 80
-_OPENING = frozenset("\"'“”‘„«»「」『』([{<|:=,*#>-→~…)]}【】《》")
+_OPENING = frozenset("\"'“”‘„«»「」『』([{<|:=,*#>-→∴~…)]}【】《》")
 _CLOSING = frozenset("\"'“”’«»」』)]}>|…】》")
 _STOPS = frozenset(".;!?。！？；")
+_ABBREVIATIONS = frozenset({"fig", "figs", "vs", "ref", "eq", "tab", "sec"})
 _GOING = ("go", "going", "went", "goes")
 
 
@@ -107,8 +108,14 @@ def _undecided(words: Words, position: int, passed: set[str]) -> Context:
         return _unless_denied(words, position + 1)
     if names_option:
         return Context(Rank.OPTION)
-    is_all = "\n" not in passed and words.at(position) in (*_STOPS, "", "\n")
+    is_start = words.at(position) in ("", "\n") or _is_stop(words, position)
+    is_all = is_start and "\n" not in passed
     return Context(Rank.NOTHING if passed.isdisjoint(CUES) else Rank.CUE, is_all=is_all)
+
+
+def _is_stop(words: Words, position: int) -> bool:
+    """Whether a sentence ends at `position`, and no abbreviation."""
+    return words.at(position) in _STOPS and words.at(position - 1) not in _ABBREVIATIONS
 
 
 def _is_passed(words: Words, position: int) -> bool:
@@ -152,7 +159,7 @@ def begins_sentence(words: Words, at: int) -> bool:
     position = at - 1
     while position >= 0 and words.at(position) in "\"'([{“":
         position -= 1
-    return begins_line(words, at) or words.at(position) in _STOPS
+    return _is_stop(words, position) or begins_line(words, at)
 
 
 def ends_sentence(words: Words, at: int) -> bool:

@@ -23,6 +23,7 @@ from .choice_text import Words, is_article_or_pronoun, stands_alone
 from .choice_words import AFTER_CONCLUSION, ALTERNATIVES, OPTION_NOUNS
 
 _MOST_LETTERS = 4000
+_BRACKETS = frozenset("([")
 _DELIMITERS = frozenset(".):]-,…'\"")
 
 
@@ -153,7 +154,7 @@ class LetterReader:
         is_capital = words.is_capital(at)
         if begins_line(words, at) and ends_line(words, end):
             is_edge = is_capital or at == words.first or end > words.last
-            return replace(found, rank=Rank.ALONE, is_label=True) if is_edge else found
+            return replace(found, rank=Rank.ALONE) if is_edge else found
         if begins_line(words, at) and self._is_label(at, end):
             is_first = at == words.first
             rank = Rank.ALONE if is_first or is_capital else Rank.NOTHING
@@ -178,12 +179,12 @@ class LetterReader:
         after = self.words.at(end)
         if after in _DELIMITERS:
             return True
-        place = self.text_at.get(end + 1 if after == "(" else end)
+        place = self.text_at.get(end + 1 if after in _BRACKETS else end)
         if place is not None and self.words.words[at].upper() in place.letters:
             return True
-        if after == "(" and self.words.at(at) not in ("a", "i"):
+        if after in _BRACKETS and self.words.at(at) not in ("a", "i"):
             return True
-        return at == self.words.first and after in ("because", "since")
+        return at == self.words.first and after in ("because", "since", "it")
 
 
 def _without_lists(named: list[Named]) -> list[Named]:

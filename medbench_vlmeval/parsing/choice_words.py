@@ -122,7 +122,8 @@ _ADVERB = (
 )
 CHOSEN_AFTER = re.compile(
     rf"\s{_BEING}{_ADVERB}\s(?:correct|right|best|answer|appropriate|accurate|fitting|suitable|"
-    r"likely|plausible|final|(?:bonne )?réponse|correcte?|correct[ao]|richtig\w*|korrekt\w*|"
+    r"likely|plausible|final|option that|choice that|one that|(?:bonne )?réponse|"
+    r"correcte?|correct[ao]|richtig\w*|korrekt\w*|"
     r"respuesta|risposta|corret(?:ta|a)|правильн\w+)\b|"
     r"\s(?:clearly |therefore |thus )*(?:fits|matches|best)\b|"
     r"\s?(?:选项)?(?:是|为)?最?(?:正确|正確|合适|符合)|"

@@ -90,7 +90,8 @@ def _chosen(reply: str, options: Mapping[str, str]) -> Named | None:
     by_text = [_named_by_text(place, words) for place in _bounded(texts)]
     ranked = [item for item in (*letters, *by_text) if item.rank > Rank.NOTHING]
     if not ranked:
-        return _by_prose(texts, words)
+        found = _by_prose(texts, words)
+        return None if found is None or _disagrees(found, texts, words) else found
     ranked.sort(key=lambda item: item.first)
     highest = max(item.rank for item in ranked)
     found = _decided([item for item in ranked if item.rank is highest])
@@ -148,7 +149,7 @@ _SETS_OFF = (*",.;:!-\n", "")
 def _disagrees(found: Named, texts: list[OptionText], words: Words) -> bool:
     """Whether the text of another option, and not its own, stands beside the chosen letter."""
     if found.by_text:
-        return False
+        return _is_beside_letter(found, words)
     after = found.last
     while words.at(after) in _BETWEEN or words.at(after) == "\n":
         after += 1
@@ -161,6 +162,18 @@ def _disagrees(found: Named, texts: list[OptionText], words: Words) -> bool:
         if (is_beside or is_before or is_opening) and not found.letters & place.letters:
             return True
     return False
+
+
+def _is_beside_letter(found: Named, words: Words) -> bool:
+    """Whether the letter of another option labels the chosen text or follows it in brackets."""
+    before = found.first - 1
+    while words.at(before) in _BETWEEN:
+        before -= 1
+    is_label = before < found.first - 1 and begins_line(words, before)
+    is_bracket = words.at(found.last) in ("(", "[") and words.at(found.last + 2) in (")", "]")
+    places = [before] * is_label + [found.last + 1] * is_bracket
+    letters = {words.at(at).upper() for at in places if words.at(at) and words.is_capital(at)}
+    return any(len(letter) == 1 and letter not in found.letters for letter in letters)
 
 
 def _is_set_off(words: Words, at: int) -> bool:

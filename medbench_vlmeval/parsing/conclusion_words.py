@@ -139,7 +139,8 @@ _END = (
 
 IS_BETTER = _pattern(
     rf"(?<![\w-]){_WHICH}{_ASIDE}{_S}(?:"
-    rf"{_HAS}{_DEGREES}{_S}(?:(?:{_BETTER}|{_MORE})|(?P<worse>{_WORSE}|{_LESS})){_OF_QUALITY}|"
+    rf"(?:{_HAS}(?:{_S}(?!not\b)[\w-]{{1,20}},?){{1,6}}?{_S}and{_S})?"
+    rf"(?:{_HAS}|of\b){_DEGREES}{_S}(?:(?:{_BETTER}|{_MORE})|(?P<worse>{_WORSE}|{_LESS})){_OF_QUALITY}|"
     rf"{_SEEMS}{_DEGREES}{_S}(?:(?:{_BETTER}|preferred|preferable)|(?P<worse_>{_WORSE})){_END}|"
     rf"{_SEEMS}{_DEGREES}{_S}(?:higher|(?P<worse__>lower)){_S}{_IN_QUALITY}|"
     rf"(?:outperforms|surpasses)\b|wins\b)"

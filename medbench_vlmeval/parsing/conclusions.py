@@ -29,6 +29,8 @@ Preference = Literal["first", "second"]
 
 _GRADES: dict[str, Grade] = {"good": "good", "usable": "usable", "reject": "reject"}
 _WORD_BEFORE = re.compile(r"([^\W_]+)[ \t\"'“(\[]{0,4}\Z")
+_DENIED = re.compile(r"\b(?:not|doubt|\w+n't)\b[^.!?;,\n]*\Z", re.IGNORECASE)
+_THINKING = frozenset({"think", "believe", "say", "that", "feel", "conclude", "find"})
 _LOOK_BACK = 40
 
 
@@ -155,5 +157,9 @@ def _preferred(match: re.Match[str]) -> str:
 
 def _leads(text: str, start: int) -> bool:
     """Whether a conclusion can begin at `start`: it is no part of another phrase."""
-    before = _WORD_BEFORE.search(text[max(0, start - _LOOK_BACK) : start])
-    return before is None or before[1].lower() in LEADS
+    clause = text[max(0, start - _LOOK_BACK) : start]
+    before = _WORD_BEFORE.search(clause)
+    if before is None:
+        return True
+    word = before[1].lower()
+    return word in LEADS and not (word in _THINKING and _DENIED.search(clause))

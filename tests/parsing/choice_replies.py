@@ -208,6 +208,29 @@ REPLIES: list[Row] = [
     ("disagree_before", "The image is good (C).", GRADES, U, ""),
     ("disagree_opening", "No. Answer: A", YES_NO, U, ""),
     ("agree_before", "The image is usable (B).", GRADES, "B", "letter"),
+    ("disagree_text_first", "No (A)", YES_NO, U, ""),
+    ("disagree_letter_first", "A (No)", YES_NO, U, ""),
+    # whole answers
+    (
+        "options_weighed_then_answered",
+        "Let me analyze each option.\n\n**A. Motion blur**: No ghosting.\n**B. Gaussian noise**: "
+        "Grain throughout.\n**C. Metal artifact**: No streaks.\n**D. Low contrast**: Contrast is "
+        "fine.\n\nBased on this, the most appropriate answer is **B. Gaussian noise**.",
+        FAULTS,
+        "B",
+        "mark",
+    ),
+    ("others_rejected", "C\n\nOptions A, B, and D do not apply here.", FAULTS, "C", "letter"),
+    ("others_wrong", "The answer is C. Option A and B are incorrect.", FAULTS, "C", "mark"),
+    ("others_listed", "Answer: B, A and C are wrong.", FAULTS, "B", "mark"),
+    ("torn", "I am torn between A and C, but lean toward C.", FAULTS, "C", "letter"),
+    ("neither_but", "The answer is neither A nor B but C.", FAULTS, "C", "letter"),
+    ("next_turn", "B\n\nHuman: Which one?\nA. x\nB. y", FAULTS, "B", "letter"),
+    ("end_token", "B<|im_end|>", FAULTS, "B", "letter"),
+    ("restated_then_last", "A. Good\nB. Usable\nC", GRADES, "C", "letter"),
+    ("only_option", "A is the only option that explains it.", FAULTS, "A", "mark"),
+    ("figure", "See Fig. B.", FAULTS, U, ""),
+    ("zh_wrong_and_right", "选项A不正确，选项B正确", FAULTS, "B", "mark"),
     # no attempt
     ("refusal", "I'm sorry, but I can't analyze medical images.", FAULTS, R, ""),
     ("disclaimer", "I'm not a doctor, but the answer is B.", FAULTS, "B", "mark"),

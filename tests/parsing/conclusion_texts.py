@@ -52,6 +52,10 @@ GRADES: list[tuple[str, str, str | None]] = [
     ("would_be", "The image would be good without the streaks.", None),
     ("synonym", "Overall, the quality of this image is excellent.", None),
     ("no_conclusion", "Blurred.", None),
+    ("rather_than", "The quality of this image is usable rather than good.", "usable"),
+    ("not_other", "Overall, the quality of this image is usable, not good.", "usable"),
+    ("barely", "The quality of this image is barely usable.", None),
+    ("wrapped", "Overall, the quality of this image is\nusable.", "usable"),
     ("noun_after", "The image is good material for teaching.", None),
     ("thinking", "<think>The quality is good.</think>The quality is reject.", "reject"),
 ]
@@ -104,5 +108,11 @@ PREFERENCES: list[tuple[str, str, str | None]] = [
     ("letter", "Image A is of higher quality.", None),
     ("image_12", "Image 12 is of higher quality.", None),
     ("no_conclusion", "Both show the knee.", None),
+    ("sharper_and", "The first image appears sharper and has higher quality.", "first"),
+    ("clearer_and_of", "Overall, image 2 is clearer and of higher quality.", "second"),
+    ("two_sentences", "Image 1 is blurred and image 2 has higher quality.", "second"),
+    ("do_not_think", "I don't think the first image is better.", None),
+    ("not_the_case", "It is not the case that the first image is of higher quality.", None),
+    ("hard_to_say", "It is hard to say which image is of higher quality.", None),
     ("thinking", "<think>Image 1 is better.</think>Image 2 is better.", "second"),
 ]
