@@ -21,13 +21,13 @@ HOOK = "medbench_vlmeval_hook"
 LAYERS = (
     # the vocabulary, and files of all kinds
     {"types", "files", "images", "registry", "naming", "prediction_formats", "spreadsheet"}
-    | {"unpickling", "hosting.probes", "hosting.logs"},
+    | {"unpickling", "hosting.probes", "hosting.logs", "hosting.medq_classes"},
     # text or arrays in, readings or numbers out
     {"parsing", "metrics", "official", "stats", "predictions"},
     # what is kept and what is asked for
     {"data", "editing", "edits_folder", "judging", "conventions", "reference_boxes", "sent_size"},
     # predictions in, results out
-    {"evaluation", "repair"},
+    {"evaluation", "repair", "hosting.image_fidelity"},
     # inside VLMEvalKit
     {"datasets", "models"},
     {"hosting"},
@@ -50,7 +50,7 @@ PEERS = {
 APART = {"report": {"types", "stats", "files", "report"}}
 """Units outside the order: reports read finished runs and know nothing of how they came about."""
 
-HOST_FACING = {"datasets", "models", "hosting"}
+HOST_FACING = {"datasets", "models", "hosting", "hosting.image_fidelity"}
 HEAVY = {"torch", "torchvision", "transformers", "diffusers", "numba", "google", "ray", "dask"} | {
     "distributed"
 }

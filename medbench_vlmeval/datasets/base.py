@@ -46,7 +46,7 @@ class MedBenchDataset(ImageBaseDataset):
     force_use_dataset_prompt = True
 
     def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
-        super().__init__(dataset or self.NAMES[0], skip_noimg)
+        super().__init__(dataset or self.NAMES[0], skip_noimg=skip_noimg)
 
     @classmethod
     def supported_datasets(cls) -> list[str]:

@@ -108,6 +108,7 @@ def score_record(row: ReasoningRow) -> dict[str, Any]:
         "level": row.sample.level,
         "difficulty": row.sample.difficulty,
         "cluster": row.sample.case,
+        "image_sha256": row.sample.sha256,
         "reply_status": row.reply_status,
         "problem": row.data_problem,
         "conclusion": row.conclusion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from ..data import lmu_root
 from ..judging import JudgeSettings
@@ -12,6 +12,8 @@ from ..judging.medebench import Layout
 from .fan_out import BACKENDS
 
 PREFIX = "medbench_"
+
+Wording = Literal["host", "own"]
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,17 @@ class EvaluationOptions:
     """``separate``: five user messages as published; ``single``: one, for servers that need it."""
     sent_size_wh: tuple[int, int] | None = None
     """MedSG-Bench: the size at which images reached a model that resizes them."""
+    extract_choices: bool = False
+    """MedQ-Bench: let the judge say which option a reply states where no letter can be read."""
+    judge_wording: Wording = "host"
+    """MedQ-Bench: ``host``, the published templates that VLMEvalKit ships; ``own``, ours."""
+    trials: tuple[str, ...] = ()
+    """MedQ-Deg: further prediction files of the same model, for agreement and calibration."""
 
     def __post_init__(self) -> None:
         _check("medbench_lost_images", self.lost_images, ("raise", "missing"))
         _check("medbench_judge_layout", self.judge_layout, ("separate", "single"))
+        _check("medbench_judge_wording", self.judge_wording, ("host", "own"))
         if self.scoring_backend is not None:
             _check("medbench_scoring_backend", self.scoring_backend, BACKENDS)
 
@@ -53,6 +62,8 @@ class EvaluationOptions:
             for option in fields(cls)
             if PREFIX + option.name in rest
         }
+        if isinstance(chosen.get("trials"), str):
+            chosen["trials"] = (chosen["trials"],)
         if chosen.get("sent_size_wh") is not None:
             chosen["sent_size_wh"] = _size_wh(chosen["sent_size_wh"])
         return replace(cls(), **chosen), rest

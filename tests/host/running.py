@@ -45,6 +45,31 @@ class Host:
         assert process.returncode == 0, process.stdout[-4000:]
         return process.stdout
 
+    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start the host and leave it running."""
+        command = [*self._command(), *arguments, "--work-dir", str(self.outputs)]
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={**self._environ(), **self.environ, **environ},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def python(self, program: str) -> str:
+        """The output of a program that may import the host."""
+        process = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=self.folder,
+            env={**self._environ(), **self.environ},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert process.returncode == 0, process.stderr[-4000:]
+        return process.stdout
+
     def result(self, model: str, dataset: str) -> Path:
         """The newest prediction file of a model."""
         found = [
