@@ -20,7 +20,7 @@ from .choice_context import (
 )
 from .choice_options import OptionText
 from .choice_text import Words, is_article_or_pronoun, stands_alone
-from .choice_words import AFTER_CONCLUSION, ALTERNATIVES, OPTION_NOUNS
+from .choice_words import AFTER_CONCLUSION, AFTER_LETTER, ALTERNATIVES, OPTION_NOUNS
 
 _MOST_LETTERS = 4000
 _BRACKETS = frozenset("([")
@@ -182,8 +182,10 @@ class LetterReader:
         place = self.text_at.get(end + 1 if after in _BRACKETS else end)
         if place is not None and self.words.words[at].upper() in place.letters:
             return True
-        if after in _BRACKETS and self.words.at(at) not in ("a", "i"):
-            return True
+        if after in _BRACKETS:
+            # "A (very) mild blur" begins with an article.
+            is_letter = self.words.at(at) not in ("a", "i")
+            return is_letter or self.words.at(end + 1) in AFTER_LETTER
         return at == self.words.first and after in ("because", "since", "it")
 
 

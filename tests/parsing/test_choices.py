@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from medbench_vlmeval.parsing import ChoiceReading, read_choice
 from medbench_vlmeval.types import Status
-from tests.parsing.choice_replies import FAULTS, GRADES, REPLIES, YES_NO
+from tests.parsing.choice_replies import (
+    COUNTS,
+    FAULTS,
+    FORMS,
+    GRADES,
+    NOISE,
+    NONE,
+    REPLIES,
+    SIX,
+    TEN,
+    YES_NO,
+)
 from tests.shared import shared_cases, shared_path
 
 
@@ -36,6 +47,14 @@ def test_reply_is_read_as_the_table_says(
     assert (reading.letter or reading.status) == expected
     assert reading.by == by
     assert reading.status.has_value == (reading.letter is not None)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_option_is_read_in_every_form(form: str) -> None:
+    for options in (SIX, GRADES, YES_NO, NONE, NOISE, TEN, COUNTS):
+        for letter, text in options.items():
+            reply = form.format(L=letter, l=letter.lower(), T=text)
+            assert read_choice(reply, options).letter == letter, reply
 
 
 def vectors(kind: str) -> list[dict[str, Any]]:
