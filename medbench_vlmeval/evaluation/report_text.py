@@ -34,10 +34,13 @@ def shown_summaries(
     """
     with_value = {summary.metric for summary in summaries if summary.value is not None}
     shown = [metric for metric in group_metrics if metric.name in with_value]
+    groups = []
+    if shown and any(summary.group_by == group_by for summary in summaries):
+        groups.append(summary_table(summaries, shown, title=f"By {group_by}", group_by=group_by))
     return "\n".join(
         [
             summary_table(summaries, metrics, title=f"{title}: {files.predictions.stem}"),
-            summary_table(summaries, shown, title=f"By {group_by}", group_by=group_by),
+            *groups,
             *notes,
             f"per sample: {files.scores}",
             f"all groups: {files.groups}",

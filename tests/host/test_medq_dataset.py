@@ -316,6 +316,22 @@ def test_judgements_without_a_value_are_counted_for_the_host(tmp_path: Path) -> 
     assert dataset.report_judge_err(None, total_samples=3) == {"failed": 0, "total": 3}
 
 
+@pytest.mark.parametrize("name", PARTS[1:])
+def test_without_a_judge_the_check_that_needs_none_is_there(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("medbench_vlmeval"), "parent", logging.getLogger())
+    dataset = build(name)
+    text = (
+        "Overall, the quality of this image is good. Overall, the first image is of higher quality."
+    )
+    with caplog.at_level(logging.INFO, logger="medbench_vlmeval"):
+        flat = dataset.evaluate(str(predictions(dataset, tmp_path, text)))
+    assert 0 < flat["quality_accuracy_read"] < 2
+    assert "Overall" not in flat
+    assert "not judged" in caplog.text
+
+
 def test_options_are_checked(tmp_path: Path) -> None:
     dataset = build("MedQ_MCQ_sample")
     path = predictions(dataset, tmp_path, "A")
