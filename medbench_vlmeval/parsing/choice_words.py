@@ -103,6 +103,7 @@ ALTERNATIVES = _set(
 AFTER_LETTER = _set(
     "because since as is was seems appears due given and or but based which fits matches best",
     "would describes applies can cannot does doesn't isn't has too ist est es é è or oder ou",
+    "rather not instead",
 )
 """Words that can follow the letter A or I but no article and no pronoun."""
 
