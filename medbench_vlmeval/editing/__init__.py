@@ -21,10 +21,12 @@ from .replies import (
     FAILED_CALL,
     EditReply,
     NoImageReturned,
+    Replica,
     edited_image_line,
     failed_call_line,
     no_image_line,
     read_edit_reply,
+    with_replicas,
 )
 from .store import STORE_VARIABLE, EditStore, edit_key
 from .stored import StoredImage, image_format
@@ -39,6 +41,7 @@ __all__ = [
     "EditedImage",
     "EditsLost",
     "NoImageReturned",
+    "Replica",
     "StoredImage",
     "allowed_roots",
     "edit_key",
@@ -49,4 +52,5 @@ __all__ = [
     "no_image_line",
     "read_edit_reply",
     "resolve_inside",
+    "with_replicas",
 ]

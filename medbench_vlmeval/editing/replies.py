@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,16 @@ class EditReply:
     seed: int | None = None
     settings: str = ""
     """Name under which the store describes the editor's settings, see `EditStore.describe`."""
+    replicas: tuple[Replica, ...] = ()
+    """Further images of the same edit, made from other seeds, in their order."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One of several images made for the same edit; `stored` is None where none came."""
+
+    stored: StoredImage | None
+    seed: int | None = None
 
 
 def edited_image_line(
@@ -68,6 +78,24 @@ def edited_image_line(
     if settings:
         fields["settings"] = settings
     return json.dumps({_KEY: fields})
+
+
+def with_replicas(line: str, others: Sequence[str | None]) -> str:
+    """The line of the first image, with the further images of the same edit in it.
+
+    Args:
+        line: as `edited_image_line` makes it.
+        others: the lines of the replicas after the first, in order; None where no image came.
+    """
+    fields = json.loads(line)
+    fields[_KEY]["replicas"] = [
+        None if other is None else _of_replica(json.loads(other)[_KEY]) for other in others
+    ]
+    return json.dumps(fields)
+
+
+def _of_replica(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in ("format", "sha256", "seed") if name in fields}
 
 
 def no_image_line(status: Status, reason: str) -> str:
@@ -130,11 +158,25 @@ def _read_line(line: Mapping[str, Any]) -> EditReply:
                 stored=StoredImage(sha256, kind),
                 seed=seed if isinstance(seed, int) else None,
                 settings=settings if isinstance(settings, str) else "",
+                replicas=_read_replicas(fields.get("replicas")),
             )
         return EditReply(Status.MISSING, "an edited_image entry without a valid sha256 and format")
     reason = str(line.get("reason", "the model returned no image"))
     declined = line.get("status") == str(Status.REFUSAL)
     return EditReply(Status.REFUSAL if declined else Status.MISSING, _excerpt(reason))
+
+
+def _read_replicas(written: object) -> tuple[Replica, ...]:
+    return tuple(map(_read_replica, written)) if isinstance(written, list) else ()
+
+
+def _read_replica(fields: object) -> Replica:
+    if not isinstance(fields, dict):
+        return Replica(None)
+    sha256, kind, seed = fields.get("sha256"), fields.get("format"), fields.get("seed")
+    if not (isinstance(sha256, str) and _SHA256.match(sha256) and kind in SUFFIX_BY_FORMAT):
+        return Replica(None)
+    return Replica(StoredImage(sha256, kind), seed if isinstance(seed, int) else None)
 
 
 def _read_data_uri(text: str) -> EditReply:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 from vlmeval.vlm.base import BaseModel
+
+from .requests import EditRequest, read_message
+from .upcoming import Upcoming
 
 if TYPE_CHECKING:
     from ..editing import EditStore, NoImageReturned
@@ -25,24 +27,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+__all__ = ["EditRequest", "ImageEditor", "declined", "no_image", "read_message"]
+
 _SEED_RANGE = 2**31
 
 
-@dataclass(frozen=True)
-class EditRequest:
-    """One edit asked of a model."""
+@dataclass
+class _Job:
+    """One edit on its way: what is asked, and the line or the failure it ends in."""
 
-    image: Image.Image
-    """The image to edit: 8-bit RGB, EXIF orientation applied."""
-    instruction: str
-    seed: int
-    """Depends on the input and the editor's base seed only, not on order or rank."""
-    image_path: Path
-    image_bytes: bytes = field(repr=False)
-    """The file's own bytes, for services that take uploads."""
-    dataset: str = ""
-    earlier_images: tuple[Path, ...] = ()
-    """Images before the one to edit, for in-context editing."""
+    request: EditRequest
+    key: str
+    line: str | None = None
+    failure: NoImageReturned | None = None
 
 
 class ImageEditor(BaseModel):
@@ -51,6 +48,11 @@ class ImageEditor(BaseModel):
     Args:
         name: name in the model zoo, by default the class's; part of the identity of every edit.
         seed: base seed from which each edit's own seed is derived.
+        replicas: images made for each sample, each from a seed of its own; the benchmark scores the
+            first, and the spread over the others is reported beside it.
+        batch_size: edits made in one go where the model can (`edit_requests`); the following
+            questions of the data set are taken in, so that the host's one-by-one loop finds them
+            done.
         reuse_edits: take an edit that was made before with the same input and settings from the
             store. Switch it off for services whose answers should be drawn anew.
         settings: whatever the subclass needs; recorded with every edit.
@@ -62,14 +64,26 @@ class ImageEditor(BaseModel):
     """False when the result depends on something outside the request, e.g. files on disk."""
 
     def __init__(
-        self, *, name: str = "", seed: int = 0, reuse_edits: bool = True, **settings: Any
+        self,
+        *,
+        name: str = "",
+        seed: int = 0,
+        replicas: int = 1,
+        batch_size: int = 1,
+        reuse_edits: bool = True,
+        **settings: Any,
     ) -> None:
         super().__init__()
+        if replicas < 1 or batch_size < 1:
+            raise ValueError(f"expected replicas and batch_size >= 1, got {replicas}, {batch_size}")
         self.name = name or type(self).__name__
         self.seed = seed
+        self.replicas = replicas
+        self.batch_size = batch_size
         self.reuse_edits = reuse_edits and self.deterministic
         self.settings: Mapping[str, Any] = settings
         self._store: EditStore | None = None
+        self._upcoming: Upcoming | None = None
         # Arguments that VLMEvalKit's command line pushes into every zoo entry.
         for unused in ("retry", "verbose", "stream"):
             settings.pop(unused, None)
@@ -93,6 +107,24 @@ class ImageEditor(BaseModel):
         Override this instead of `edit` when the model needs more than image and instruction.
         """
         return self.edit(request.image, request.instruction, seed=request.seed)
+
+    def edit_requests(
+        self, requests: Sequence[EditRequest]
+    ) -> list[Image.Image | bytes | NoImageReturned]:
+        """Several edits in one go, in their order; what fails for one is in its place.
+
+        One after another here. Override it where a model edits several images at once; it is given
+        up to `batch_size` requests, of one size or not.
+        """
+        from ..editing import NoImageReturned
+
+        results: list[Image.Image | bytes | NoImageReturned] = []
+        for request in requests:
+            try:
+                results.append(self.edit_request(request))
+            except NoImageReturned as error:
+                results.append(error)
+        return results
 
     @property
     def store(self) -> EditStore:
@@ -122,40 +154,98 @@ class ImageEditor(BaseModel):
             return failed_call_line(f"{type(error).__name__}: {error}")
 
     def _edit_message(self, message: Any, dataset: str) -> str:
-        from ..editing import edit_key
+        own = self._jobs(message, dataset)
+        self._make([job for job in own if job.line is None], message)
+        first, *others = own
+        if first.line is None:
+            raise first.failure or no_image("the editor gave nothing back")
+        return self._with_replicas(first.line, others)
+
+    def _jobs(self, message: Any, dataset: str) -> list[_Job]:
+        """One job for each replica of a message, finished where the store remembers it."""
         from ..images import read_rgb
 
         instruction, paths = read_message(message)
         data = [path.read_bytes() for path in paths]
-        seed = self._seed_for(instruction, data)
-        key = edit_key(
+        image = Image.fromarray(read_rgb(data[-1]).pixels)
+        jobs = []
+        for replica in range(self.replicas):
+            seed = self._seed_for(instruction, data, replica)
+            request = EditRequest(
+                image=image,
+                instruction=instruction,
+                seed=seed,
+                image_path=paths[-1],
+                image_bytes=data[-1],
+                dataset=dataset,
+                earlier_images=tuple(paths[:-1]),
+                replica=replica,
+            )
+            jobs.append(_Job(request, self._key(instruction, data, seed)))
+            if self.reuse_edits:
+                jobs[-1].line = self.store.recall(jobs[-1].key)
+        return jobs
+
+    def _key(self, instruction: str, images: Sequence[bytes], seed: int) -> str:
+        from ..editing import edit_key
+
+        return edit_key(
             model=f"{self._identity}:{self.name}",
             settings=self.settings,
             instruction=instruction,
-            images=data,
+            images=images,
             seed=seed,
         )
-        remembered = self.store.recall(key) if self.reuse_edits else None
-        if remembered is not None:
-            return remembered
-        request = EditRequest(
-            image=Image.fromarray(read_rgb(data[-1]).pixels),
-            instruction=instruction,
-            seed=seed,
-            image_path=paths[-1],
-            image_bytes=data[-1],
-            dataset=dataset,
-            earlier_images=tuple(paths[:-1]),
-        )
-        line = self._stored_line(self.edit_request(request), seed)
-        if self.reuse_edits:
-            self.store.remember(key, line)
-        return line
 
-    def _seed_for(self, instruction: str, images: Sequence[bytes]) -> int:
+    def _make(self, jobs: list[_Job], message: Any) -> None:
+        """Edit what is not made yet, and with it as much of what comes next as fits a batch."""
+        if not jobs:
+            return
+        batch = jobs + self._ahead(message, self.batch_size - len(jobs))
+        results = self.edit_requests([job.request for job in batch])
+        if len(results) != len(batch):
+            raise TypeError(f"expected {len(batch)} results of a batch, got {len(results)}")
+        for job, result in zip(batch, results, strict=True):
+            self._keep(job, result)
+
+    def _ahead(self, message: Any, n_free: int) -> list[_Job]:
+        """Jobs of the following questions, which the host has not asked yet."""
+        if n_free < 1 or not self.reuse_edits:
+            return []
+        if self._upcoming is None:
+            self._upcoming = Upcoming(getattr(self, "dump_image_func", None))
+        found: list[_Job] = []
+        for following in self._upcoming.after(message):
+            jobs = [job for job in self._jobs(following, self._upcoming.name) if job.line is None]
+            if len(found) + len(jobs) > n_free:
+                break
+            found += jobs
+        return found
+
+    def _keep(self, job: _Job, result: Image.Image | bytes | NoImageReturned) -> None:
+        from ..editing import NoImageReturned
+
+        if isinstance(result, NoImageReturned):
+            job.failure = result
+            return
+        try:
+            job.line = self._stored_line(result, job.request.seed)
+        except NoImageReturned as error:
+            job.failure = error
+            return
+        if self.reuse_edits:
+            self.store.remember(job.key, job.line)
+
+    def _with_replicas(self, line: str, others: Sequence[_Job]) -> str:
+        from ..editing import with_replicas
+
+        return with_replicas(line, [job.line for job in others]) if others else line
+
+    def _seed_for(self, instruction: str, images: Sequence[bytes], replica: int = 0) -> int:
         from ..files import sha256_bytes
 
         words = [str(self.seed), instruction, *(sha256_bytes(data) for data in images)]
+        words += [f"replica {replica}"] if replica else []
         digest = sha256_bytes("\n".join(words).encode("utf-8", "replace"))
         return int(digest[:8], 16) % _SEED_RANGE
 
@@ -181,34 +271,6 @@ class ImageEditor(BaseModel):
     @property
     def _identity(self) -> str:
         return f"{type(self).__module__}.{type(self).__qualname__}"
-
-
-def read_message(message: Any) -> tuple[str, list[Path]]:
-    """Instruction and image paths of a VLMEvalKit message (str, dict, or a list of either).
-
-    Raises:
-        ValueError: no image, no instruction, or an image file that does not exist.
-    """
-    items = message if isinstance(message, list) else [message]
-    words: list[str] = []
-    paths: list[Path] = []
-    for item in items:
-        value = item.get("value") if isinstance(item, dict) else item
-        is_image = (
-            item.get("type") == "image" if isinstance(item, dict) else Path(str(item)).is_file()
-        )
-        if is_image:
-            paths.append(Path(str(value)))
-        else:
-            words.append(str(value).strip())
-    instruction = "\n".join(word for word in words if word)
-    missing = [str(path) for path in paths if not path.is_file()]
-    if not paths or missing or not instruction:
-        raise ValueError(
-            f"expected an instruction and at least one existing image, got {len(instruction)} "
-            f"characters, {len(paths)} image(s), not found: {missing or 'none'}"
-        )
-    return instruction, paths
 
 
 def no_image(reason: str) -> NoImageReturned:

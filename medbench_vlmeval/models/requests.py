@@ -1,0 +1,56 @@
+"""What is asked of an editor: one edit, and how it is read from a message of VLMEvalKit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+
+@dataclass(frozen=True)
+class EditRequest:
+    """One edit asked of a model."""
+
+    image: Image.Image
+    """The image to edit: 8-bit RGB, EXIF orientation applied."""
+    instruction: str
+    seed: int
+    """Depends on the input and the editor's base seed only, not on order or rank."""
+    image_path: Path
+    image_bytes: bytes = field(repr=False)
+    """The file's own bytes, for services that take uploads."""
+    dataset: str = ""
+    earlier_images: tuple[Path, ...] = ()
+    """Images before the one to edit, for in-context editing."""
+    replica: int = 0
+    """Which of several images of the same edit this is; the benchmark scores 0."""
+
+
+def read_message(message: Any) -> tuple[str, list[Path]]:
+    """Instruction and image paths of a VLMEvalKit message (str, dict, or a list of either).
+
+    Raises:
+        ValueError: no image, no instruction, or an image file that does not exist.
+    """
+    items = message if isinstance(message, list) else [message]
+    words: list[str] = []
+    paths: list[Path] = []
+    for item in items:
+        value = item.get("value") if isinstance(item, dict) else item
+        is_image = (
+            item.get("type") == "image" if isinstance(item, dict) else Path(str(item)).is_file()
+        )
+        if is_image:
+            paths.append(Path(str(value)))
+        else:
+            words.append(str(value).strip())
+    instruction = "\n".join(word for word in words if word)
+    missing = [str(path) for path in paths if not path.is_file()]
+    if not paths or missing or not instruction:
+        raise ValueError(
+            f"expected an instruction and at least one existing image, got {len(instruction)} "
+            f"characters, {len(paths)} image(s), not found: {missing or 'none'}"
+        )
+    return instruction, paths
