@@ -150,6 +150,8 @@ class ImageStatistics(MedQBaseline):
         from ..evaluation.medq_prompt import options_in
 
         options = options_in(prompt)
+        if not images:
+            raise ValueError("expected at least one image, got none")
         scores = [_quality(path) for path in images]
         if options:
             grade = _grade(scores[0])
