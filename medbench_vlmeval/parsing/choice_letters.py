@@ -20,7 +20,7 @@ from .choice_context import (
 )
 from .choice_options import OptionText
 from .choice_text import Words, is_article_or_pronoun, stands_alone
-from .choice_words import AFTER_CONCLUSION, AFTER_LETTER, ALTERNATIVES, OPTION_NOUNS
+from .choice_words import AFTER_CONCLUSION, AFTER_LETTER, ALTERNATIVES, HEDGES, OPTION_NOUNS
 
 _MOST_LETTERS = 4000
 _BRACKETS = frozenset("([")
@@ -114,7 +114,8 @@ class LetterReader:
 
     def _joins(self, at: int) -> bool:
         word = self.words.at(at)
-        return bool(word) and (word in ALTERNATIVES or word in OPTION_NOUNS or word in "\"'([{")
+        joins = word in ALTERNATIVES or word in OPTION_NOUNS or word in HEDGES
+        return bool(word) and (joins or word in "\"'([{")
 
     def _may_end_list(self, at: int) -> bool:
         word = self.words.at(at)

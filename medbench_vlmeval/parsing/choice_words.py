@@ -100,6 +100,9 @@ ALTERNATIVES = _set(
 )
 """What stands between two letters of one list."""
 
+HEDGES = _set("maybe perhaps possibly probably vielleicht peut-être quizás")
+"""Words that may stand before a further letter of a list: "A, or maybe B"."""
+
 AFTER_LETTER = _set(
     "because since as is was seems appears due given and or but based which fits matches best",
     "would describes applies can cannot does doesn't isn't has too ist est es é è or oder ou",
