@@ -121,10 +121,15 @@ def write_jsonl_atomic(path: Path | str, records: Iterable[Any]) -> Path:
     return write_text_atomic(path, "".join(json_line(record) + "\n" for record in records))
 
 
+_INTERRUPTED = " <interrupted>"
+"""Closes a line whose writer was killed; no line of JSON ends so."""
+
+
 def append_jsonl(path: Path | str, record: Any) -> None:
     """Append one JSON line in a single write, so that several processes may share the file.
 
-    A line that a killed process left unfinished is closed first, so it cannot swallow this one.
+    A line that a killed process left unfinished is closed first, so it cannot swallow this one, and
+    marked, so that `read_jsonl` knows what it is.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +138,7 @@ def append_jsonl(path: Path | str, record: Any) -> None:
     try:
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            line = b"\n" + line
+            line = _INTERRUPTED.encode("utf-8") + b"\n" + line
         os.write(descriptor, line)
     finally:
         os.close(descriptor)
@@ -142,8 +147,8 @@ def append_jsonl(path: Path | str, record: Any) -> None:
 def read_jsonl(path: Path | str) -> tuple[list[dict[str, Any]], list[str]]:
     """Records of a JSON-lines file, and warnings.
 
-    An empty file gives no rows and a warning. An incomplete *last* line is the trace of a killed
-    process: it is dropped with a warning.
+    An empty file gives no rows and a warning. An incomplete *last* line, or one that `append_jsonl`
+    closed, is the trace of a killed process: it is dropped with a warning.
 
     Raises:
         ValueError: a line before the last one is not JSON; the message names file and line.
@@ -159,10 +164,11 @@ def read_jsonl(path: Path | str) -> tuple[list[dict[str, Any]], list[str]]:
         try:
             records.append(json.loads(line))
         except json.JSONDecodeError as error:
-            if number == numbered[-1][0] and lines[-1] == line:
+            is_last = number == numbered[-1][0] and lines[-1] == line
+            if is_last or line.endswith(_INTERRUPTED):
+                which = "last line incomplete" if is_last else "line incomplete"
                 warnings.append(
-                    f"{path}: last line incomplete (line {number}), dropped; "
-                    "the writer was probably killed"
+                    f"{path}: {which} (line {number}), dropped; the writer was probably killed"
                 )
                 continue
             raise ValueError(

@@ -94,6 +94,10 @@ def test_appending_after_a_cut_line_does_not_lose_the_new_one(tmp_path: Path) ->
     path.write_text('{"n": 1}\n{"n": 2, "cut')
     append_jsonl(path, {"n": 3})
     assert path.read_text().splitlines()[-1] == '{"n": 3}'
+    records, warnings = read_jsonl(path)
+    assert records == [{"n": 1}, {"n": 3}]
+    assert len(warnings) == 1
+    assert "line incomplete (line 2)" in warnings[0]
 
 
 def _append_many(path: str, writer: int) -> None:
