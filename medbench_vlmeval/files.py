@@ -155,7 +155,11 @@ def read_jsonl(path: Path | str) -> tuple[list[dict[str, Any]], list[str]]:
     """
     path = Path(path)
     lines = path.read_text(encoding="utf-8").split("\n")
-    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    # A mark alone closes nothing: a long line of another process was still being written.
+    unmarked = ("", _INTERRUPTED.strip())
+    numbered = [
+        (number, line) for number, line in enumerate(lines, start=1) if line.strip() not in unmarked
+    ]
     records: list[dict[str, Any]] = []
     warnings: list[str] = []
     if not numbered:
