@@ -169,6 +169,31 @@ def data_verify(name: str) -> None:
         raise SystemExit(1)
 
 
+@data.command("export-finetune")
+@click.option("--data", "name", default="MedEBench_test", show_default=True)
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--shots",
+    default="all",
+    show_default=True,
+    help="Training samples per task, e.g. 4, 8 or 16; never more than half of a task.",
+)
+@click.option("--task", "tasks", multiple=True, help="Only this task; may be given several times.")
+@click.option("--organ", "organs", multiple=True, help="Only this organ; likewise.")
+@click.option("--seed", default=0, show_default=True, help="Of the choice of training samples.")
+@click.option("--format", type=click.Choice(["imagefolder", "parquet"]), default="imagefolder")
+@click.option("--replace", is_flag=True, help="Allow that another export in OUT is overwritten.")
+def data_export_finetune(name: str, out: Path, shots: str, **options: Any) -> None:
+    """Write training triplets for InstructPix2Pix, and lists of what may then be tested."""
+    from .data import export_finetune
+
+    if shots != "all" and not (shots.isascii() and shots.isdigit() and int(shots)):
+        raise click.UsageError(f"expected a number of at least 1 or 'all' for --shots, got {shots}")
+    wanted = None if shots == "all" else int(shots)
+    for line in export_finetune(out, data=name, shots=wanted, **options).lines():
+        click.echo(line)
+
+
 @main.command()
 def conventions() -> None:
     """List which coordinates each model family is asked for and read by."""
@@ -322,7 +347,10 @@ def repair(predictions: Path) -> None:
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def doctor(arguments: tuple[str, ...]) -> None:
-    """Say in plain words whether host, hook, data and keys are in order, and what to do."""
+    """Say in plain words whether host, hook, data and keys are in order, and what to do.
+
+    With --model NAME, build that model inside VLMEvalKit and let it answer for one picture.
+    """
     from . import doctor as doctor_module
 
     raise SystemExit(doctor_module.main(list(arguments)))

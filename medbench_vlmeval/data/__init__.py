@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .columns import ColumnsUnclear
+from .finetune import export_finetune, read_id_list
+from .finetune_report import FineTuneReport
 from .hub import prepare_medebench_from_hub
 from .medebench import MedEBenchData, MedEBenchSample, load_medebench, sample_of
 from .medq import MedQData, MedQQuestion, load_medq
@@ -40,6 +42,7 @@ __all__ = [
     "ColumnsUnclear",
     "DataNotPrepared",
     "DataWouldChange",
+    "FineTuneReport",
     "MedEBenchData",
     "MedEBenchSample",
     "MedQData",
@@ -53,6 +56,7 @@ __all__ = [
     "PrepareReport",
     "VerifyReport",
     "data_root_of",
+    "export_finetune",
     "lmu_root",
     "load_medebench",
     "load_medq",
@@ -68,6 +72,7 @@ __all__ = [
     "prepare_medsg",
     "prepare_medsg_from_hub",
     "prepare_medsg_sample",
+    "read_id_list",
     "sample_of",
     "verify_data",
 ]
