@@ -1,7 +1,8 @@
 """Says in plain words whether this interpreter is ready: ``medbench doctor``.
 
-Looks, and changes nothing. The host and torch are imported in a process of their own, so that a
-broken installation can be described; of keys only their presence is looked at, never their value.
+Looks, and changes nothing; with ``--model`` it tries one model instead, and leaves a picture. The
+host and torch are imported in a process of their own, so that a broken installation can be
+described; of keys only their presence is looked at, never their value.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import click
 
 from . import __version__
 from .hosting.diagnosis import Finding, Level, host_findings, startup_findings
+from .hosting.one_edit_findings import trial_findings
+from .hosting.one_edit_options import add_model_options, trial_of
 from .hosting.probes import Host, find_host, host_at
 
 FREE_BYTES_WANTED = 5 * 10**9
@@ -220,8 +223,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="do not import VLMEvalKit")
     parser.add_argument("--judge", action="store_true", help="send one request to the judge")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    add_model_options(parser)
     chosen = parser.parse_args(argv)
-    findings = diagnose(import_host=not chosen.quick, ask_judge=chosen.judge)
+    trial = trial_of(chosen, parser)
+    if trial is not None:
+        findings = trial_findings(trial, host_to_run(os.environ))
+    else:
+        findings = diagnose(import_host=not chosen.quick, ask_judge=chosen.judge)
     if chosen.json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
