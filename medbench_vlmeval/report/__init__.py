@@ -1,0 +1,1 @@
+"""What is shown of finished runs, beside what the papers published. Imports no host."""
