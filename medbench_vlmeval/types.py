@@ -99,6 +99,8 @@ class MetricInfo:
     """Needs a judge; blank without one."""
     source: str = ""
     """Paper table, file of the official code, or why we added it."""
+    sum_of: tuple[str, ...] = ()
+    """Names of metrics whose means add up to this one's; its interval is over rows with all."""
 
     @property
     def worst(self) -> float:

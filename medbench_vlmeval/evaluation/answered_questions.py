@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,17 @@ from ..official import medq as official
 from ..parsing import ChoiceReading, read_choice
 from ..types import Score, Status
 from .medq_perception_metrics import ACCURACY, ACCURACY_EXTRACTED, ACCURACY_STRICT
+from .run_files import groups_of, score_fields
+
+GROUP_OF: Mapping[str, Callable[[MedQQuestion], str]] = {
+    "question_type": lambda sample: sample.question_type,
+    "modality": lambda sample: sample.modality,
+    "level": lambda sample: sample.level,
+    "degradation": lambda sample: sample.degradation,
+    "scope": lambda sample: sample.scope,
+    "origin": lambda sample: sample.origin,
+}
+"""What questions are grouped by, where their table says."""
 
 _NO_REPLY = (Status.MISSING, Status.API_FAIL)
 
@@ -133,6 +144,7 @@ def score_record(row: AnsweredQuestion) -> dict[str, Any]:
         "degradation": sample.degradation,
         "level": sample.level,
         "cluster": sample.case,
+        "groups": groups_of({name: of(sample) for name, of in GROUP_OF.items()}),
         "image_sha256": sample.sha256,
         "answer": sample.answer,
         "official_letter": row.official_letter,
@@ -141,8 +153,5 @@ def score_record(row: AnsweredQuestion) -> dict[str, Any]:
         "letter_by": row.letter_by,
         "status": row.reading.status,
         "judge_call": row.verdict.call_id if row.verdict else None,
-        "scores": {
-            name: {"value": score.value, "status": score.status, "note": score.note}
-            for name, score in row.scores.items()
-        },
+        "scores": score_fields(row.scores),
     }

@@ -16,6 +16,7 @@ from ..parsing import BoxReading, MaskReading, read_box, read_mask
 from ..types import Score, Status
 from .medsg_masks import answered_mask, mask_score
 from .medsg_metrics import ACC_50, ACC_50_STRICT, IOU, IOU_STRICT, MASK_IOU, METRICS, THRESHOLDS
+from .run_files import groups_of, score_fields
 
 _UNREAD = (Status.MISSING, Status.API_FAIL)
 """No reply of the model at all; the published script never sees such a row."""
@@ -127,6 +128,7 @@ def score_record(row: GroundedSample) -> dict[str, Any]:
         "key": row.sample.key,
         "task": row.sample.task,
         "cluster": row.sample.case,
+        "groups": groups_of({"task": row.sample.task}),
         "truth": row.sample.truth,
         "size_wh": row.sample.size_wh,
         "official_boxes": row.official_boxes,
@@ -134,10 +136,7 @@ def score_record(row: GroundedSample) -> dict[str, Any]:
         "status": row.reading.status,
         "flags": sorted(row.reading.flags),
         **_mask_record(row.mask),
-        "scores": {
-            name: {"value": score.value, "status": score.status, "note": score.note}
-            for name, score in row.scores.items()
-        },
+        "scores": score_fields(row.scores),
     }
 
 

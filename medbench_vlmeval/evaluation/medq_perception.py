@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..judging import Judge
 from ..predictions import read_predictions
 from ..stats import RESAMPLES, summarise
 from ..types import MetricInfo, Status, Summary
-from .answered_questions import AnsweredQuestion, answered_questions, score_record
+from .answered_questions import GROUP_OF, AnsweredQuestion, answered_questions, score_record
 from .medq_extraction import Extraction, extract_choices
 from .medq_perception_metrics import ACCURACY, ACCURACY_EXTRACTED, METRICS
 from .medq_trials import Trials, trials_of
@@ -29,14 +29,6 @@ from .run_files import RunFiles, base_manifest, flat_summary
 
 logger = logging.getLogger(__name__)
 
-GROUP_OF: Mapping[str, Callable[[MedQQuestion], str]] = {
-    "question_type": lambda sample: sample.question_type,
-    "modality": lambda sample: sample.modality,
-    "level": lambda sample: sample.level,
-    "degradation": lambda sample: sample.degradation,
-    "scope": lambda sample: sample.scope,
-    "origin": lambda sample: sample.origin,
-}
 _CLEAN = "L0"
 
 

@@ -61,6 +61,7 @@ OVERALL = MetricInfo(
     bounds=(0.0, TOP * len(DIMENSIONS)),
     judged=True,
     source=f"{_TABLES}: sum of the four means; the interval is over rows with all four",
+    sum_of=tuple(metric.name for metric in OFFICIAL.values()),
 )
 OVERALL_STRICT = MetricInfo(
     "Overall_strict",
@@ -70,6 +71,7 @@ OVERALL_STRICT = MetricInfo(
     protocol="strict",
     judged=True,
     source="sum of the four strict means; the interval is over rows with all four",
+    sum_of=tuple(metric.name for metric in STRICT.values()),
 )
 QUALITY_READ = MetricInfo(
     "quality_accuracy_read",

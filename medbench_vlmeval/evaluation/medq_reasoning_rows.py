@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +13,17 @@ from ..parsing import read_preferred_image, read_quality_grade
 from ..predictions import classify_prediction
 from ..types import Score, Status
 from .medq_reasoning_metrics import QUALITY_READ
+from .run_files import groups_of, score_fields
 
 GRADES = ("reject", "usable", "good")
 """Of one image, worst first."""
+
+GROUP_OF: Mapping[str, Callable[[MedQQuestion], str]] = {
+    "modality": lambda sample: sample.modality,
+    "level": lambda sample: sample.level,
+    "difficulty": lambda sample: sample.difficulty,
+}
+"""What descriptions are grouped by, where their table says."""
 
 _NO_REPLY = (Status.MISSING, Status.API_FAIL)
 
@@ -108,27 +116,19 @@ def score_record(row: ReasoningRow) -> dict[str, Any]:
         "level": row.sample.level,
         "difficulty": row.sample.difficulty,
         "cluster": row.sample.case,
+        "groups": groups_of({name: of(row.sample) for name, of in GROUP_OF.items()}),
         "image_sha256": row.sample.sha256,
         "reply_status": row.reply_status,
         "problem": row.data_problem,
         "conclusion": row.conclusion,
         "reference_conclusion": row.reference_conclusion,
-        "scores": {name: _score_fields(score) for name, score in row.scores.items()},
+        "scores": score_fields(row.scores),
         "judge": {
             dimension: _verdict_fields(row.verdicts[dimension])
             for dimension in DIMENSIONS
             if dimension in row.verdicts
         },
     }
-
-
-def _score_fields(score: Score) -> dict[str, Any]:
-    fields: dict[str, Any] = {"value": score.value, "status": score.status}
-    if score.note:
-        fields["note"] = score.note
-    if score.model_fault:
-        fields["model_fault"] = True
-    return fields
 
 
 def _verdict_fields(verdict: Verdict) -> dict[str, Any]:

@@ -20,13 +20,11 @@ from .medq_reasoning_metrics import (
     QUALITY_READ,
     STRICT,
 )
-from .medq_reasoning_rows import ReasoningRow
+from .medq_reasoning_rows import GROUP_OF, ReasoningRow
 
 _GROUP_OF: Mapping[str, Callable[[MedQQuestion], str]] = {
     "overall": lambda sample: "Overall",
-    "modality": lambda sample: sample.modality,
-    "level": lambda sample: sample.level,
-    "difficulty": lambda sample: sample.difficulty,
+    **GROUP_OF,
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import __version__
 from ..files import sha256_file, write_json_atomic, write_jsonl_atomic, write_text_atomic
-from ..types import MetricInfo, Summary
+from ..types import MetricInfo, Score, Summary
 
 MANIFEST_SCHEMA = 1
 _LIBRARIES = (
@@ -64,7 +64,10 @@ class RunFiles:
         return write_json_atomic(self.summary, flat)
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> Path:
-        return write_json_atomic(self.manifest, manifest)
+        """Write the manifest, last: it holds the hashes of the files beside it."""
+        written = (self.scores, self.judge_replies, self.groups, self.summary)
+        hashes = {path.name: sha256_file(path) for path in written if path.is_file()}
+        return write_json_atomic(self.manifest, {**manifest, "files": hashes})
 
     def write_groups(self, summaries: Sequence[Summary], metrics: Sequence[MetricInfo]) -> Path:
         """Write the table of groups, one line a metric and group."""
@@ -97,6 +100,25 @@ def _group_row(summary: Summary, protocol: str) -> list[Any]:
         summary.n_scored,
         *("" if number is None else repr(number) for number in bounds),
     ]
+
+
+def score_fields(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
+    """The scores of one row for ``_scores.jsonl``, whole enough to recompute every table."""
+    return {name: _fields_of(score) for name, score in scores.items()}
+
+
+def _fields_of(score: Score) -> dict[str, Any]:
+    fields: dict[str, Any] = {"value": score.value, "status": score.status}
+    if score.note:
+        fields["note"] = score.note
+    if score.model_fault:
+        fields["model_fault"] = True
+    return fields
+
+
+def groups_of(labels: Mapping[str, str]) -> dict[str, str]:
+    """The groups a row belongs to, for ``_scores.jsonl``: those it has a label for."""
+    return {group_by: group for group_by, group in labels.items() if group}
 
 
 def flat_summary(
