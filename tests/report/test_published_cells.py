@@ -1,4 +1,4 @@
-"""A cell of the ledger: its value in our scale, its place among our results, and how it is found."""
+"""A cell of the ledger: value in our scale, place among our results, and how it is found."""
 
 from __future__ import annotations
 
