@@ -1,0 +1,200 @@
+"""A finished run as its files tell it: manifest, rows, tables; nothing of how it came about."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..files import read_jsonl
+from ..types import MetricInfo, Score, Status
+
+MANIFEST_SUFFIX = "_manifest.json"
+KNOWN_SCHEMA = 1
+"""The newest manifest that this version can read."""
+
+
+class RunUnreadable(ValueError):
+    """Files of a run that are absent, damaged, or written by a newer version."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One evaluated prediction file and what lies beside it."""
+
+    manifest_path: Path
+    manifest: Mapping[str, Any]
+
+    @classmethod
+    def at(cls, path: Path | str) -> Run:
+        """The run behind a path: its manifest, its predictions, any file of it, or its folder.
+
+        Raises:
+            RunUnreadable: no manifest there, several of them in a folder, a manifest that is no
+                JSON, or of a newer version.
+        """
+        return cls.read(_manifest_of(Path(path)))
+
+    @classmethod
+    def read(cls, manifest_path: Path) -> Run:
+        """The run whose manifest this is.
+
+        Raises:
+            RunUnreadable: no JSON object, or of a newer version.
+        """
+        try:
+            manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunUnreadable(f"{manifest_path}: cannot be read ({error})") from error
+        if not isinstance(manifest, dict):
+            raise RunUnreadable(f"{manifest_path}: expected a JSON object")
+        schema = manifest.get("schema")
+        if not isinstance(schema, int) or schema > KNOWN_SCHEMA:
+            raise RunUnreadable(
+                f"{manifest_path}: expected a manifest of schema up to {KNOWN_SCHEMA}, got "
+                f"{schema!r}; it was written by medbench-vlmeval "
+                f"{manifest.get('medbench_vlmeval', '?')}: use that version or a newer one"
+            )
+        return cls(manifest_path, manifest)
+
+    @property
+    def stem(self) -> str:
+        """The name that all files of the run begin with."""
+        return self.manifest_path.name[: -len(MANIFEST_SUFFIX)]
+
+    def beside(self, suffix: str) -> Path:
+        return self.manifest_path.with_name(self.stem + suffix)
+
+    @property
+    def dataset(self) -> str:
+        return str(self.manifest.get("data", {}).get("name", ""))
+
+    @property
+    def model(self) -> str:
+        """The model's name, as far as the name of the files tells."""
+        for joint in ("@", "_"):
+            if self.stem.endswith(f"{joint}{self.dataset}"):
+                return self.stem.removesuffix(f"{joint}{self.dataset}")
+        return self.stem
+
+    @property
+    def predictions(self) -> Path:
+        return self.manifest_path.with_name(str(self.manifest["predictions"]["file"]))
+
+    @cached_property
+    def metrics(self) -> tuple[MetricInfo, ...]:
+        """The columns of the run, as it was evaluated."""
+        return tuple(map(_metric, self.manifest.get("metrics", ())))
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The lines of ``_scores.jsonl``.
+
+        Raises:
+            RunUnreadable: the file is absent or damaged.
+        """
+        path = self.beside("_scores.jsonl")
+        try:
+            rows, warnings = read_jsonl(path)
+        except (OSError, ValueError) as error:
+            raise RunUnreadable(f"{path}: cannot be read ({error})") from error
+        if warnings:
+            raise RunUnreadable("; ".join(warnings))
+        return tuple(rows)
+
+    @cached_property
+    def summary(self) -> Mapping[str, float]:
+        """The flat numbers that the host was given."""
+        path = self.beside("_score.json")
+        try:
+            numbers: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunUnreadable(f"{path}: cannot be read ({error})") from error
+        return numbers
+
+    @cached_property
+    def table(self) -> tuple[Mapping[str, str], ...]:
+        """The lines of ``_acc.csv``, as texts."""
+        path = self.beside("_acc.csv")
+        try:
+            with path.open(encoding="utf-8", newline="") as stream:
+                return tuple(csv.DictReader(stream))
+        except OSError as error:
+            raise RunUnreadable(f"{path}: cannot be read ({error})") from error
+
+    def scores_of(self, metric: str) -> list[Score | None]:
+        """The score of every row; None where a row has no such column."""
+        return [read_score(row.get("scores", {}).get(metric)) for row in self.rows]
+
+
+def _metric(described: Mapping[str, Any]) -> MetricInfo:
+    known = {field.name for field in fields(MetricInfo)}
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in described.items()
+        if name in known
+    }
+    return MetricInfo(**given)
+
+
+def read_score(written: Any) -> Score | None:
+    """A score as ``_scores.jsonl`` holds it.
+
+    Raises:
+        RunUnreadable: value and status contradict each other.
+    """
+    if written is None:
+        return None
+    try:
+        return Score(
+            written["value"],
+            Status(written["status"]),
+            written.get("note", ""),
+            bool(written.get("model_fault", False)),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise RunUnreadable(f"expected a score with value and status, got {written!r}") from error
+
+
+def runs_below(paths: Sequence[Path]) -> Iterator[Path]:
+    """The manifests below files and folders, each once however many links lead to it."""
+    seen: set[Path] = set()
+    for path in paths:
+        found = sorted(path.rglob(f"*{MANIFEST_SUFFIX}")) if path.is_dir() else [path]
+        for manifest in found:
+            real = manifest.resolve()
+            if real not in seen and real.with_name(_beside(real)).is_file():
+                seen.add(real)
+                yield real
+
+
+def _beside(manifest: Path) -> str:
+    # Prepared data has a manifest.json of its own; a run has scores beside its manifest.
+    return manifest.name[: -len(MANIFEST_SUFFIX)] + "_scores.jsonl"
+
+
+def _manifest_of(path: Path) -> Path:
+    if path.name.endswith(MANIFEST_SUFFIX) and path.is_file():
+        return path
+    if path.is_dir():
+        found = list(runs_below([path]))
+        if len(found) != 1:
+            names = ", ".join(sorted(str(it.relative_to(path.resolve())) for it in found)[:10])
+            raise RunUnreadable(
+                f"{path}: expected one finished run, found {len(found)}"
+                + (f" ({names}); name one of them" if found else "; evaluate a run first")
+            )
+        return found[0]
+    folder = path.parent if path.parent.is_dir() else Path()
+    matching = [
+        it
+        for it in folder.glob(f"*{MANIFEST_SUFFIX}")
+        if path.name.startswith(it.name[: -len(MANIFEST_SUFFIX)])
+    ]
+    if not path.exists() or not matching:
+        raise RunUnreadable(f"{path}: expected a file or folder of a finished run, found none")
+    return max(matching, key=lambda it: len(it.name))

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medbench_vlmeval.conventions import convention_for
+from medbench_vlmeval.evaluation.medq_perception import evaluate_medq_perception
+from medbench_vlmeval.evaluation.medsg import evaluate_medsg
+from medbench_vlmeval.report.differences import run_difference
+from medbench_vlmeval.report.runs import Run, RunUnreadable, runs_below
+from medbench_vlmeval.report.verify import verify_run
+
+from ..evaluation.medq_questions import benchmark as medq_benchmark
+from ..evaluation.medq_questions import question
+from ..evaluation.test_medsg import benchmark as medsg_benchmark
+from ..evaluation.test_medsg import sample
+
+
+def write(path: Path, replies: dict[int, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"index": str(index), "prediction": reply} for index, reply in replies.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def choices(folder: Path, replies: dict[int, Any], model: str = "M") -> Run:
+    data = medq_benchmark(
+        folder,
+        question(1, level="mild"),
+        question(2, modality="MRI", case="1"),
+        question(3, question_type="How"),
+        question(4, answer=None),
+    )
+    path = write(folder / f"{model}_MedQ_MCQ_test.jsonl", replies)
+    evaluate_medq_perception(path, data)
+    return Run.at(path)
+
+
+def boxes(folder: Path) -> Run:
+    data = medsg_benchmark(sample(1), sample(2, task="patch"), root=folder)
+    path = write(folder / "M_MedSG_test.jsonl", {1: "[100, 100, 200, 200]", 2: "no idea"})
+    evaluate_medsg(path, data, convention=convention_for("", explicit="absolute"))
+    return Run.at(path)
+
+
+@pytest.mark.parametrize(
+    "made", [lambda folder: choices(folder, {1: "B", 2: "A", 3: None}), boxes], ids=["mcq", "boxes"]
+)
+def test_a_run_as_it_was_written_holds(made: Callable[[Path], Run], tmp_path: Path) -> None:
+    found = verify_run(made(tmp_path))
+    assert found.holds, found.lines()
+    assert found.n_numbers > 50
+    assert found.lines() == [
+        f"{found.run.stem}: {found.n_rows} rows, {found.n_numbers} numbers recomputed, "
+        "all as written"
+    ]
+
+
+def test_a_tampered_score_is_caught_in_every_table_that_it_enters(tmp_path: Path) -> None:
+    run = choices(tmp_path, {1: "A", 2: "A", 3: "B"})
+    path = run.beside("_scores.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    first = json.loads(lines[0])
+    first["scores"]["accuracy"]["value"] = 1.0
+    path.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n", encoding="utf-8")
+    problems = verify_run(Run.at(path)).problems
+    assert any("other SHA-256" in it for it in problems)
+    assert any(it.startswith("accuracy value: written 0.33") for it in problems)
+    assert any("accuracy, level mild value" in it for it in problems)
+    assert not any("modality MRI" in it for it in problems)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "old", "new", "problem"),
+    [
+        ("_score.json", '"accuracy": 0.6666', '"accuracy": 0.7666', "accuracy: 0.7666"),
+        (
+            "_acc.csv",
+            "modality,CT,accuracy,official,0.5,",
+            "modality,CT,accuracy,official,0.6,",
+            "accuracy, modality CT value: written 0.6, recomputed 0.5",
+        ),
+        ("_acc.csv", "modality,CT,", "modality,PET,", "modality PET: in the table, but not among"),
+        (".jsonl", '"A"', '"C"', "M_MedQ_MCQ_test.jsonl: is not the file"),
+    ],
+)
+def test_a_changed_file_is_named(
+    tmp_path: Path, suffix: str, old: str, new: str, problem: str
+) -> None:
+    run = choices(tmp_path, {1: "A", 2: "B", 3: "B"})
+    path = run.beside(suffix)
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    assert any(problem in it for it in verify_run(Run.at(run.manifest_path)).problems)
+
+
+def test_rows_that_are_gone_or_twice_there_are_named(tmp_path: Path) -> None:
+    run = choices(tmp_path, {1: "A", 2: "B", 3: "B"})
+    path = run.beside("_scores.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([lines[0], *lines[:2]]) + "\n", encoding="utf-8")
+    problems = verify_run(Run.at(path)).problems
+    assert any("expected 4 rows" in it for it in problems)
+    assert any("same index" in it for it in problems)
+
+
+def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+    run = choices(tmp_path, {1: "A"})
+    run.predictions.unlink()
+    assert "M_MedQ_MCQ_test.jsonl: is not there" in verify_run(run).problems
+
+
+def test_a_run_is_found_by_any_of_its_files_and_by_its_folder(tmp_path: Path) -> None:
+    run = choices(tmp_path, {1: "A"})
+    for name in ("", "_scores.jsonl", "_acc.csv", "_manifest.json", ".jsonl"):
+        path = tmp_path / f"M_MedQ_MCQ_test{name}" if name else tmp_path
+        assert Run.at(path).manifest_path.resolve() == run.manifest_path.resolve()
+    assert (run.model, run.dataset) == ("M", "MedQ_MCQ_test")
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    assert len(list(runs_below([tmp_path]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("no json", "cannot be read"),
+        ("[]", "JSON object"),
+        ('{"schema": 99, "medbench_vlmeval": "9.0"}', "medbench-vlmeval 9.0"),
+        ("{}", "schema up to"),
+    ],
+)
+def test_a_manifest_that_cannot_be_used_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "M_X_manifest.json").write_text(text, encoding="utf-8")
+    with pytest.raises(RunUnreadable, match=problem):
+        Run.at(tmp_path / "M_X_manifest.json")
+
+
+def test_a_folder_without_a_run_or_with_several_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(RunUnreadable, match="found 0"):
+        Run.at(tmp_path)
+    choices(tmp_path / "a", {1: "A"})
+    choices(tmp_path / "b", {1: "A"})
+    with pytest.raises(RunUnreadable, match="found 2"):
+        Run.at(tmp_path)
+    with pytest.raises(RunUnreadable, match="found none"):
+        Run.at(tmp_path / "nothing.xlsx")
+
+
+def test_two_runs_differ_in_what_they_were_made_with_and_in_samples(tmp_path: Path) -> None:
+    a = choices(tmp_path / "a", {1: "B", 2: "A", 3: "B"})
+    b = choices(tmp_path / "b", {1: "B", 2: "B", 3: None}, model="Other")
+    manifest = json.loads(b.manifest_path.read_text(encoding="utf-8"))
+    manifest["data"]["revision"] = "another"
+    b.manifest_path.write_text(json.dumps(manifest), encoding="utf-8")
+    found = run_difference(a, Run.at(b.manifest_path))
+    facts = {fact.name: (fact.a, fact.b) for fact in found.facts}
+    assert facts["data.revision"] == (None, "another")
+    assert facts["replies.answer"] == (3, 2)
+    moved = {(it.index, it.metric): (it.a, it.b) for it in found.moved}
+    assert moved == {
+        (2, "accuracy"): (0.0, 1.0),
+        (2, "accuracy_strict"): (0.0, 1.0),
+        (3, "accuracy"): (1.0, 0.0),
+        (3, "accuracy_strict"): (1.0, None),
+    }
+    lines = found.lines()
+    assert "accuracy: moved in 2 samples" in lines
+    assert "  3: 1 / –" in lines
+
+
+def test_a_run_does_not_differ_from_itself(tmp_path: Path) -> None:
+    run = choices(tmp_path, {1: "B", 2: "A", 3: "B"})
+    lines = run_difference(run, run).lines()
+    assert "  the same" in lines
+    assert "scores: all the same" in lines
