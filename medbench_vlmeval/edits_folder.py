@@ -32,25 +32,66 @@ class FolderIndex:
     """Samples with several equally good names; none of them is used."""
     ignored: tuple[str, ...] = ()
     """Image files whose names mean no sample."""
+    further: Mapping[int, Mapping[int, FoundEdit]] = field(default_factory=dict)
+    """Pictures made from further seeds: by sample id, then by the number ``k`` in the name."""
+    replica: int = 0
+    """The ``k`` of `edits`."""
 
     def missing(self, ids: Iterable[int]) -> list[int]:
         """Ids without a usable picture."""
         return [identifier for identifier in ids if identifier not in self.edits]
 
+    def replicas(self, identifier: int) -> tuple[FoundEdit, ...]:
+        """The further pictures of a sample, counting on from its first up to the first gap."""
+        numbered = self.further.get(identifier, {})
+        found: list[FoundEdit] = []
+        while (following := numbered.get(self.replica + 1 + len(found))) is not None:
+            found.append(following)
+        return tuple(found)
+
+    def unused(self) -> list[str]:
+        """Names of further pictures behind a gap, or of samples without a first picture."""
+        return [
+            edit.path.name
+            for identifier, numbered in sorted(self.further.items())
+            for edit in numbered.values()
+            if identifier not in self.edits or edit not in self.replicas(identifier)
+        ]
+
 
 def index_edits_folder(folder: Path, *, replica: int = 0) -> FolderIndex:
     """Which image of `folder` belongs to which sample.
 
-    The official name is ``{id}_{k}.png``, and ``k = 0`` is scored. ``{id}.png`` and leading zeros
-    are accepted. Of one picture in several formats the lossless one is used and the fact is
-    flagged; two different lossless candidates are refused for that sample.
+    The official name is ``{id}_{k}.png``, and ``k = 0`` is scored. ``{id}.png``, which means
+    ``k = 0``, and leading zeros are accepted. Of one picture in several formats the lossless one is
+    used and the fact is flagged; two different lossless candidates are refused for that sample.
+    Pictures with a larger ``k`` are in `FolderIndex.further`.
 
     Raises:
         NotADirectoryError: `folder` is not a folder.
     """
     if not folder.is_dir():
         raise NotADirectoryError(f"expected a folder of edited images, got {folder}")
-    candidates: dict[int, list[Path]] = {}
+    named, ignored = _by_id_and_replica(folder)
+    edits: dict[int, FoundEdit] = {}
+    ambiguous: dict[int, tuple[str, ...]] = {}
+    further: dict[int, dict[int, FoundEdit]] = {}
+    for (identifier, number), paths in named.items():
+        if number < replica:
+            continue
+        chosen = _choose(paths, f"{identifier}_{number}")
+        if number > replica:
+            if chosen is not None:
+                further.setdefault(identifier, {})[number] = chosen
+        elif chosen is None:
+            ambiguous[identifier] = tuple(path.name for path in paths)
+        else:
+            edits[identifier] = chosen
+    return FolderIndex(folder, edits, ambiguous, tuple(ignored), further, replica)
+
+
+def _by_id_and_replica(folder: Path) -> tuple[dict[tuple[int, int], list[Path]], list[str]]:
+    named: dict[tuple[int, int], list[Path]] = {}
     ignored: list[str] = []
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() not in IMAGE_SUFFIXES or not path.is_file():
@@ -58,17 +99,10 @@ def index_edits_folder(folder: Path, *, replica: int = 0) -> FolderIndex:
         match = _NAME.match(path.stem)
         if match is None:
             ignored.append(path.name)
-        elif match["replica"] is None or int(match["replica"]) == replica:
-            candidates.setdefault(int(match["id"]), []).append(path)
-    edits: dict[int, FoundEdit] = {}
-    ambiguous: dict[int, tuple[str, ...]] = {}
-    for identifier, paths in candidates.items():
-        chosen = _choose(paths, f"{identifier}_{replica}")
-        if chosen is None:
-            ambiguous[identifier] = tuple(path.name for path in paths)
         else:
-            edits[identifier] = chosen
-    return FolderIndex(folder, edits, ambiguous, tuple(ignored))
+            key = int(match["id"]), int(match["replica"] or 0)
+            named.setdefault(key, []).append(path)
+    return named, ignored
 
 
 def _choose(paths: list[Path], official_stem: str) -> FoundEdit | None:

@@ -54,3 +54,33 @@ def test_names_that_mean_no_sample_are_listed(tmp_path: Path) -> None:
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="expected a folder"):
         index_edits_folder(_folder(tmp_path, "a.png") / "a.png")
+
+
+def test_further_numbers_count_on_from_the_first_up_to_a_gap(tmp_path: Path) -> None:
+    names = ("12_0.png", "12_1.png", "12_3.png", "7_0.png", "7_01.jpg", "8_1.png")
+    index = index_edits_folder(_folder(tmp_path, *names))
+    assert [edit.path.name for edit in index.replicas(12)] == ["12_1.png"]
+    assert [edit.path.name for edit in index.replicas(7)] == ["7_01.jpg"]
+    assert index.replicas(7)[0].flags == {"lossy"}
+    assert index.replicas(99) == ()
+    assert index.unused() == ["8_1.png", "12_3.png"]
+    second = index_edits_folder(tmp_path, replica=1)
+    assert {i: edit.path.name for i, edit in second.edits.items()} == {
+        7: "7_01.jpg",
+        8: "8_1.png",
+        12: "12_1.png",
+    }
+    assert second.replicas(12) == ()
+
+
+def test_a_further_number_that_two_files_claim_is_a_gap(tmp_path: Path) -> None:
+    index = index_edits_folder(_folder(tmp_path, "12_0.png", "12_1.png", "012_1.png", "12_2.png"))
+    assert index.replicas(12) == ()
+    assert index.ambiguous == {}
+
+
+def test_a_name_without_a_number_is_the_first_and_no_other(tmp_path: Path) -> None:
+    _folder(tmp_path, "12.png", "12_1.png")
+    assert index_edits_folder(tmp_path).edits[12].path.name == "12.png"
+    assert index_edits_folder(tmp_path, replica=1).edits[12].path.name == "12_1.png"
+    assert 12 not in index_edits_folder(tmp_path, replica=2).edits

@@ -7,6 +7,7 @@ EMNLP 2025, arXiv:2506.01921.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,9 +42,7 @@ class MedEBench(MedBenchDataset):
     """Samples without an input image: no model is asked, and they are counted as data errors."""
 
     def load_data(self, dataset: str) -> pd.DataFrame:
-        from ..data import load_medebench
-
-        self.medebench = load_medebench(dataset)
+        self.medebench = self.load_samples(dataset)
         self.unasked = tuple(s.id for s in self.medebench.samples if s.previous is None)
         if self.unasked:
             logger.warning(
@@ -67,6 +66,12 @@ class MedEBench(MedBenchDataset):
             ]
         )
 
+    def load_samples(self, dataset: str) -> MedEBenchData:
+        """The prepared benchmark behind a data set's name."""
+        from ..data import load_medebench
+
+        return load_medebench(dataset)
+
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         if isinstance(line, int):
             line = self.data.iloc[line]
@@ -88,18 +93,37 @@ class MedEBench(MedBenchDataset):
         Returns:
             Flat plain numbers; EA and VQ only when a judge was configured.
         """
+        return self.evaluated(self.prediction_file(eval_file), judge_kwargs)
+
+    def evaluated(
+        self,
+        predictions: Path,
+        judge_kwargs: Mapping[str, Any],
+        *,
+        facts: Mapping[str, Any] | None = None,
+        demonstrations: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> dict[str, float | int]:
+        """Score one prediction file and show the result.
+
+        Args:
+            predictions: the file.
+            judge_kwargs: as the host gives them.
+            facts: more for the manifest.
+            demonstrations: ids of the samples shown before each sample, if any are.
+        """
         from ..evaluation.medebench import evaluate_medebench
         from ..evaluation.options import EvaluationOptions
         from ..evaluation.report_text import shown_result
 
         options, rest = EvaluationOptions.from_host(judge_kwargs)
         result = evaluate_medebench(
-            [self.prediction_file(eval_file)],
+            [predictions],
             self.medebench,
             expected_ids=self.expected_ids(),
             judge=self.judge(options, rest),
             options=options,
-            environment=self.environment(),
+            environment={**self.environment(), **(facts or {})},
+            demonstrations=demonstrations,
         )[0]
         logger.info("\n%s", shown_result(result, self.dataset_name))
         return result.flat
@@ -122,6 +146,9 @@ class MedEBench(MedBenchDataset):
         table = read_predictions(Path(prediction_file))
         collector = EditCollector(Path(prediction_file), EditStore.default())
         edits = [collector.collect(row.get("prediction")) for row in table.rows]
+        collector.write_index(
+            (row.get("index", ""), edit) for row, edit in zip(table.rows, edits, strict=True)
+        )
         failed = sum(1 for edit in edits if edit.status is not Status.ANSWER)
         return {"failed": failed, "total": len(edits)}
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import sha256_bytes, sha256_file, write_bytes_atomic
+from ..files import sha256_bytes, sha256_file, write_bytes_atomic, write_text_atomic
 from ..types import Status
 from .replies import EditReply, read_edit_reply
 from .store import EditStore
 from .stored import StoredImage, image_format
 
 ROOTS_VARIABLE = "MEDBENCH_IMAGE_ROOTS"
+INDEX_NAME = "index.csv"
+INDEX_COLUMNS = ("id", "replica", "file", "seed", "settings")
 
 
 class EditsLost(RuntimeError):
@@ -33,7 +37,11 @@ class EditedImage:
     seed: int | None = None
     settings: str = ""
     lost: bool = False
-    """The prediction names an image, but its bytes are gone."""
+    """The prediction names an image, or a replica of it, but the bytes are gone."""
+    replicas: tuple[Path | None, ...] = ()
+    """Further images of the same edit, beside the predictions; None where there is none."""
+    replica_seeds: tuple[int | None, ...] = ()
+    """The seeds of `replicas`, in their order."""
 
 
 def allowed_roots(predictions: Path) -> tuple[Path, ...]:
@@ -109,29 +117,65 @@ class EditCollector:
             return self.keep(reply.data, reply.flags)
         return EditedImage(reply.status, note=reply.note, flags=reply.flags)
 
+    def write_index(self, edits: Iterable[tuple[object, EditedImage]]) -> Path | None:
+        """Say in ``index.csv`` which file is the image of which sample and seed.
+
+        The files are named by their content; who looks for ``{id}_{k}`` finds it by the columns
+        `INDEX_COLUMNS`. Replica 0 is the image that is scored.
+
+        Args:
+            edits: the index of a sample, and what `collect` gave for it.
+
+        Returns:
+            The file; None where no image was ever brought here.
+        """
+        rows = [row for identifier, edited in edits for row in _index_rows(identifier, edited)]
+        if not rows and not self.folder.is_dir():
+            return None
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(INDEX_COLUMNS)
+        writer.writerows(rows)
+        return write_text_atomic(self.folder / INDEX_NAME, stream.getvalue())
+
     def _collect_stored(self, reply: EditReply) -> EditedImage:
         image = reply.stored
         if image is None:
             raise TypeError("expected a reply with a stored image")
+        path = self._bring(image)
+        if path is None:
+            note = (
+                f"image {image.sha256[:12]}… is neither beside the predictions nor in "
+                f"{self.store.root}"
+            )
+            return EditedImage(
+                Status.MISSING, sha256=image.sha256, note=note, flags=reply.flags, lost=True
+            )
+        brought = [None if it.stored is None else self._bring(it.stored) for it in reply.replicas]
+        n_named = sum(1 for it in reply.replicas if it.stored is not None)
+        n_gone = n_named - sum(1 for it in brought if it is not None)
+        return EditedImage(
+            Status.ANSWER,
+            path,
+            image.sha256,
+            note=f"{n_gone} of {n_named} further images are gone" if n_gone else "",
+            flags=reply.flags,
+            seed=reply.seed,
+            settings=reply.settings,
+            lost=n_gone > 0,
+            replicas=tuple(brought),
+            replica_seeds=tuple(it.seed for it in reply.replicas),
+        )
+
+    def _bring(self, image: StoredImage) -> Path | None:
+        """The image beside the predictions, verified; None when its bytes are nowhere."""
         here = self.folder / image.file_name
         for source in (here, self.store.path(image), *self._sibling_files(image)):
             if source.is_file() and sha256_file(source) == image.sha256:
                 if source != here:
                     _link_or_copy(source, here)
-                return EditedImage(
-                    Status.ANSWER,
-                    here,
-                    image.sha256,
-                    flags=reply.flags,
-                    seed=reply.seed,
-                    settings=reply.settings,
-                )
-        note = (
-            f"image {image.sha256[:12]}… is neither beside the predictions nor in {self.store.root}"
-        )
-        return EditedImage(
-            Status.MISSING, sha256=image.sha256, note=note, flags=reply.flags, lost=True
-        )
+                return here
+        return None
 
     def _sibling_files(self, image: StoredImage) -> list[Path]:
         # `--reuse` copies the prediction file into a new run folder, but no folders.
@@ -157,6 +201,15 @@ class EditCollector:
         if not (here.is_file() and sha256_file(here) == image.sha256):
             write_bytes_atomic(here, data)
         return EditedImage(Status.ANSWER, here, image.sha256, flags=flags)
+
+
+def _index_rows(identifier: object, edited: EditedImage) -> Iterator[tuple[object, ...]]:
+    paths = (edited.path, *edited.replicas)
+    seeds = (edited.seed, *edited.replica_seeds)
+    for replica, (path, seed) in enumerate(zip(paths, seeds, strict=True)):
+        if path is not None:
+            shown_seed = "" if seed is None else seed
+            yield identifier, replica, path.name, shown_seed, edited.settings
 
 
 def _glob_escaped(name: str) -> str:

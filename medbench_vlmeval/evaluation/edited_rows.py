@@ -17,8 +17,10 @@ from ..predictions import read_predictions
 from ..types import Score, Status
 from .edit_scoring import EditOutcome, EditTask, score_edits
 from .fan_out import map_chunks
+from .medebench_metrics import SEED_METRICS
 from .options import EvaluationOptions
 from .prepared_rows import predictions_by_index
+from .seeds import SeedScores, seed_spread
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,10 @@ class EditedSample:
     verdict: Verdict | None = None
     flags: frozenset[str] = frozenset()
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[SeedScores, ...] = ()
+    """Each image made for the sample, the scored one first; empty when only one was asked for."""
+    demonstrations: tuple[int, ...] | None = None
+    """Ids of the samples shown as examples; None when the run shows none to anybody."""
 
     @property
     def cluster(self) -> str:
@@ -82,6 +88,7 @@ def collect_rows(
             "--reuse), "
             'or count them as missing: --judge-args \'{"medbench_lost_images": "missing"}\''
         )
+    collector.write_index((row.sample.id, row.edited) for row in rows)
     for warning in warnings:
         logger.warning("%s", warning)
     return rows, warnings
@@ -92,11 +99,16 @@ def score_rows(
     samples: Sequence[MedEBenchSample],
     options: EvaluationOptions,
 ) -> list[list[EditedSample]]:
+    """The rows of every run with their judge-free scores.
+
+    All images of a sample, of every run and seed, are scored in one go, so that its input and ROI
+    are decoded once.
+    """
     tasks = [
         EditTask(
             _text(sample.previous),
             _text(sample.roi),
-            tuple(_text(rows[position].edited.path) for rows in runs),
+            tuple(_text(path) for rows in runs for path in _images(rows[position])),
             sample.reference is not None,
         )
         for position, sample in enumerate(samples)
@@ -109,14 +121,63 @@ def score_rows(
         jobs=options.scoring_jobs,
         scheduler=options.scoring_scheduler,
     )
+    of_sample = [iter(scored) for scored in outcomes]
     return [
-        [_with_outcome(row, outcomes[position][number]) for position, row in enumerate(rows)]
-        for number, rows in enumerate(runs)
+        _with_spread(
+            [
+                _with_outcomes(row, [next(scored) for _ in _images(row)])
+                for row, scored in zip(rows, of_sample, strict=True)
+            ]
+        )
+        for rows in runs
     ]
+
+
+def _images(row: EditedSample) -> tuple[Path | None, ...]:
+    return row.edited.path, *row.edited.replicas
 
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
+
+
+def _with_outcomes(row: EditedSample, outcomes: Sequence[EditOutcome | None]) -> EditedSample:
+    scored = _with_outcome(row, outcomes[0])
+    if not row.edited.replicas:
+        return scored
+    seeds = (row.edited.seed, *row.edited.replica_seeds)
+    return replace(
+        scored,
+        seeds=tuple(
+            _of_seed(path, seed, outcome)
+            for path, seed, outcome in zip(_images(row), seeds, outcomes, strict=True)
+        ),
+    )
+
+
+def _of_seed(path: Path | None, seed: int | None, outcome: EditOutcome | None) -> SeedScores:
+    if outcome is None:
+        absent = Score.unanswered(Status.MISSING, "no image from this seed")
+        return SeedScores(path, seed, absent, absent)
+    return SeedScores(path, seed, outcome.official, _strict(outcome))
+
+
+def _with_spread(rows: list[EditedSample]) -> list[EditedSample]:
+    if not any(row.seeds for row in rows):
+        return rows
+    return [
+        row.with_scores(
+            dict.fromkeys((metric.name for metric in SEED_METRICS), _absent_score(row))
+            if row.edited.path is None
+            else seed_spread(row.seeds or (_first_seed(row),))
+        )
+        for row in rows
+    ]
+
+
+def _first_seed(row: EditedSample) -> SeedScores:
+    edited = row.edited
+    return SeedScores(edited.path, edited.seed, row.scores["CP"], row.scores["CP_strict"])
 
 
 def _with_outcome(row: EditedSample, outcome: EditOutcome | None) -> EditedSample:
@@ -124,18 +185,22 @@ def _with_outcome(row: EditedSample, outcome: EditOutcome | None) -> EditedSampl
         absent = _absent_score(row)
         scores = dict.fromkeys(("CP", "CP_strict", "PSNR_outside", "PSNR_inside"), absent)
         return replace(row, scores=scores, flags=row.edited.flags)
-    strict = outcome.context
-    if strict.value is not None:
-        # SSIM may be slightly negative; a missing image counts 0, and trying must never be worse.
-        strict = Score(max(0.0, strict.value), strict.status, strict.note)
     scores = {
         "CP": outcome.official,
-        "CP_strict": strict,
+        "CP_strict": _strict(outcome),
         "PSNR_outside": outcome.psnr_outside,
         "PSNR_inside": outcome.psnr_inside,
     }
     flags = row.edited.flags | outcome.flags
     return replace(row, scores=scores, flags=flags, diagnostics=outcome.diagnostics)
+
+
+def _strict(outcome: EditOutcome) -> Score:
+    strict = outcome.context
+    if strict.value is None:
+        return strict
+    # SSIM may be slightly negative; a missing image counts 0, and trying must never be worse.
+    return Score(max(0.0, strict.value), strict.status, strict.note)
 
 
 def _absent_score(row: EditedSample) -> Score:

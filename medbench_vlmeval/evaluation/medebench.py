@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ from ..judging import Judge, JudgeSettings
 from ..judging.medebench import medebench_prompt_sha256
 from ..metrics import ssim_kernel
 from ..stats import RESAMPLES, summarise
-from ..types import Score, Status, Summary
+from ..types import MetricInfo, Score, Status, Summary
 from .edited_rows import EditedSample, collect_rows, score_rows
 from .judged_edits import Judgement, judge_rows
-from .medebench_metrics import METRICS
+from .medebench_metrics import METRICS, SEED_METRICS
 from .options import EvaluationOptions
 from .prepared_rows import data_facts
 from .run_files import RunFiles, base_manifest, flat_summary
+from .seeds import seed_records
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class MedEBenchResult:
     files: RunFiles
     judge_note: str = ""
     warnings: tuple[str, ...] = ()
+    metrics: tuple[MetricInfo, ...] = METRICS
+    """The columns of this run."""
 
 
 def evaluate_medebench(
@@ -50,6 +53,7 @@ def evaluate_medebench(
     options: EvaluationOptions | None = None,
     environment: Mapping[str, Any] | None = None,
     store: EditStore | None = None,
+    demonstrations: Mapping[int, tuple[int, ...]] | None = None,
 ) -> list[MedEBenchResult]:
     """Evaluate the predictions of one or several models on the same samples.
 
@@ -62,6 +66,8 @@ def evaluate_medebench(
         options: scoring choices.
         environment: what the manifest should say about the host.
         store: where edited images may still lie; the user's store by default.
+        demonstrations: for in-context editing, the ids of the samples shown before each sample;
+            they are written into its row.
 
     Returns:
         One result a prediction file, in order; the files beside each are written.
@@ -82,6 +88,7 @@ def evaluate_medebench(
     results: list[MedEBenchResult] = []
     for path, (_, warnings), rows in zip(prediction_files, collected, scored, strict=True):
         files = RunFiles(path)
+        rows = [_with_demonstrations(row, demonstrations) for row in rows]
         judgement = judge_rows(rows, files, judge, options)
         provenance = {
             "data": data_facts(data, len(rows)),
@@ -106,6 +113,19 @@ def _expected(data: MedEBenchData, ids: Sequence[int] | None) -> list[MedEBenchS
     return [by_id[identifier] for identifier in ids]
 
 
+def _with_demonstrations(
+    row: EditedSample, demonstrations: Mapping[int, tuple[int, ...]] | None
+) -> EditedSample:
+    if demonstrations is None:
+        return row
+    return replace(row, demonstrations=demonstrations.get(row.sample.id, ()))
+
+
+def columns_of(rows: Sequence[EditedSample]) -> tuple[MetricInfo, ...]:
+    """The columns of a run: those over several seeds only where a sample has several images."""
+    return METRICS + (SEED_METRICS if any(row.seeds for row in rows) else ())
+
+
 def _editors(rows: Sequence[EditedSample], store: EditStore) -> dict[str, Any]:
     """The settings behind the edits by the name that each row carries; None where unknown."""
     names = sorted({row.edited.settings for row in rows if row.edited.settings})
@@ -119,9 +139,10 @@ def _write(
     provenance: Mapping[str, Any],
 ) -> MedEBenchResult:
     rows = judgement.rows
+    metrics = columns_of(rows)
     summaries = tuple(summarise_medebench(rows))
     counts = Counter(str(row.edited.status) for row in rows)
-    flat = flat_summary(summaries, METRICS, group_by="organ") | {
+    flat = flat_summary(summaries, metrics, group_by="organ") | {
         "n_expected": len(rows),
         "n_answered": counts[str(Status.ANSWER)],
         **{f"n_{status}": count for status, count in counts.items() if status != "answer"},
@@ -136,16 +157,19 @@ def _write(
             "png_decoder": png_decoder(),
             "bootstrap_resamples": RESAMPLES,
         },
-        "metrics": METRICS,
+        "metrics": metrics,
         "edited": counts,
+        "images_per_sample": Counter(
+            len(row.seeds) or int(row.edited.path is not None) for row in rows
+        ),
         "flags": Counter(flag for row in rows for flag in row.flags),
         "warnings": warnings,
     }
     files.write_scores(score_record(row) for row in rows)
-    files.write_groups(summaries, METRICS)
+    files.write_groups(summaries, metrics)
     files.write_summary(flat)
     files.write_manifest(manifest)
-    return MedEBenchResult(tuple(rows), summaries, flat, files, judgement.note, warnings)
+    return MedEBenchResult(tuple(rows), summaries, flat, files, judgement.note, warnings, metrics)
 
 
 _GROUP_OF: Mapping[str, Callable[[EditedSample], str]] = {
@@ -157,13 +181,14 @@ _GROUP_OF: Mapping[str, Callable[[EditedSample], str]] = {
 
 def summarise_medebench(rows: Sequence[EditedSample]) -> Iterator[Summary]:
     """Summaries of every metric: overall (sample-weighted, as published), by organ, by task."""
+    metrics = columns_of(rows)
     for group_by, group_of in _GROUP_OF.items():
         groups: dict[str, list[EditedSample]] = {}
         for row in rows:
             groups.setdefault(group_of(row), []).append(row)
         for group, members in sorted(groups.items()):
             clusters = [row.cluster for row in members]
-            for metric in METRICS:
+            for metric in metrics:
                 scores = [row.scores[metric.name] for row in members]
                 yield summarise(scores, metric, clusters=clusters, group=group, group_by=group_by)
 
@@ -171,7 +196,7 @@ def summarise_medebench(rows: Sequence[EditedSample]) -> Iterator[Summary]:
 def score_record(row: EditedSample) -> dict[str, Any]:
     """One line of ``_scores.jsonl``: everything needed to trace and recompute the row's numbers."""
     verdict = row.verdict
-    return {
+    record: dict[str, Any] = {
         "index": row.sample.id,
         "organ": row.sample.organ,
         "task": row.sample.task,
@@ -198,6 +223,11 @@ def score_record(row: EditedSample) -> dict[str, Any]:
         "flags": sorted(row.flags),
         "diagnostics": dict(row.diagnostics),
     }
+    if row.seeds:
+        record["replicas"] = seed_records(row.seeds)
+    if row.demonstrations is not None:
+        record["demonstrations"] = row.demonstrations
+    return record
 
 
 def _score_fields(score: Score) -> dict[str, Any]:

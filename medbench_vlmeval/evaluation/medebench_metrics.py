@@ -65,6 +65,29 @@ PSNR_INSIDE = MetricInfo(
     "identical = 100 = no edit",
 )
 
+_SPREAD = (0.0, 0.5**0.5)
+"""Bounds of the standard deviation of values in [0, 1]: two values, one at each end, are widest."""
+
+CP_SEED_SD = MetricInfo(
+    "CP_seed_sd",
+    "CP seed sd ↓",
+    higher_is_better=False,
+    bounds=_SPREAD,
+    protocol="extra",
+    source="standard deviation (n - 1) of CP over the images made for a sample from several seeds; "
+    "samples with fewer than two images are left out",
+)
+CP_STRICT_SEED_SD = MetricInfo(
+    "CP_strict_seed_sd",
+    "CP strict seed sd ↓",
+    higher_is_better=False,
+    bounds=_SPREAD,
+    protocol="extra",
+    source="as CP_seed_sd, of CP_strict",
+)
+
+SEED_METRICS = (CP_SEED_SD, CP_STRICT_SEED_SD)
+"""Columns of a run that made several images for a sample; other runs have none of them."""
 METRICS = (
     CP, EA, VQ, CP_STRICT, EA_STRICT, VQ_STRICT, CP_JUDGED, PSNR_OUTSIDE, PSNR_INSIDE,
 )  # fmt: skip

@@ -17,6 +17,8 @@ from ..editing import (
     edited_image_line,
     image_format,
     no_image_line,
+    read_edit_reply,
+    with_replicas,
 )
 from ..edits_folder import FolderIndex, FoundEdit, index_edits_folder
 from ..files import write_jsonl_atomic
@@ -45,6 +47,7 @@ class PicturesFound:
         copies = [i for i, edit in self.index.edits.items() if "also_lossy_copy" in edit.flags]
         if copies:
             lines.append(f"a JPEG or WebP beside the lossless file was not used: {_listed(copies)}")
+        lines += self._replica_lines()
         lossy = [i for i, edit in self.index.edits.items() if "lossy" in edit.flags]
         if lossy:
             lines.append(f"lossy files, flagged: {_listed(lossy)}")
@@ -54,6 +57,20 @@ class PicturesFound:
             )
         return lines
 
+    def _replica_lines(self) -> list[str]:
+        further = {i: len(self.index.replicas(i)) for i in self.index.edits}
+        lines = []
+        if any(further.values()):
+            n_samples = sum(1 for count in further.values() if count)
+            lines.append(
+                f"images from further seeds: {sum(further.values())}, of {n_samples} samples"
+            )
+        unused = self.index.unused()
+        if unused:
+            shown = ", ".join(unused[:10]) + (f" … ({len(unused)} in all)" * (len(unused) > 10))
+            lines.append(f"not used, as a number before them is missing: {shown}")
+        return lines
+
 
 def predictions_from_folder(
     folder: Path, data: MedEBenchData, *, model: str, output: Path
@@ -61,7 +78,9 @@ def predictions_from_folder(
     """Write a prediction file for the pictures of `folder` and copy them beside it.
 
     Args:
-        folder: official names ``{id}_0.png`` and the variants of `index_edits_folder`.
+        folder: official names ``{id}_0.png`` and the variants of `index_edits_folder`. Where
+            ``{id}_1.png`` and so on lie beside them, they are taken as images of the same edit from
+            other seeds; ``_0`` stays the one that is scored.
         data: the prepared benchmark.
         model: the name the pictures are scored under; may hold any character.
         output: folder for the run; the file is ``<model>_<data>.jsonl`` in it.
@@ -78,7 +97,11 @@ def predictions_from_folder(
         found = index.edits.get(sample.id)
         if found is None:
             missing.append(sample.id)
-        rows.append({"index": str(sample.id), "prediction": _line(sample.id, found, collector)})
+        line = _line(sample.id, found, collector)
+        others = [_image_line(further, collector)[0] for further in index.replicas(sample.id)]
+        if read_edit_reply(line).stored is not None and others:
+            line = with_replicas(line, others)
+        rows.append({"index": str(sample.id), "prediction": line})
     write_jsonl_atomic(predictions, rows)
     return PicturesFound(predictions, index, len(rows), tuple(missing))
 
@@ -86,15 +109,21 @@ def predictions_from_folder(
 def _line(identifier: int, found: FoundEdit | None, collector: EditCollector) -> str:
     if found is None:
         return no_image_line(Status.MISSING, f"no usable file for sample {identifier}")
+    line, reason = _image_line(found, collector)
+    return no_image_line(Status.MISSING, reason) if line is None else line
+
+
+def _image_line(found: FoundEdit, collector: EditCollector) -> tuple[str | None, str]:
+    """The line of a picture that was put beside the predictions, or None and the reason."""
     data = found.path.read_bytes()
     try:
         size_wh = read_rgb(data).size_wh
     except ImageUnreadable as error:
-        return no_image_line(Status.MISSING, f"{found.path.name}: {error}")
+        return None, f"{found.path.name}: {error}"
     edited, kind = collector.keep(data), image_format(data)
     if edited.sha256 is None or kind is None:
-        return no_image_line(Status.MISSING, f"{found.path.name}: {edited.note}")
-    return edited_image_line(StoredImage(edited.sha256, kind), size_wh=size_wh)
+        return None, f"{found.path.name}: {edited.note}"
+    return edited_image_line(StoredImage(edited.sha256, kind), size_wh=size_wh), ""
 
 
 def _listed(identifiers: Sequence[int]) -> str:

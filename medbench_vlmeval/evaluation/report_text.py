@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ..types import MetricInfo, Summary
 from .medebench import MedEBenchResult
-from .medebench_metrics import METRICS
 from .run_files import RunFiles
 from .tables import summary_table
 
@@ -54,10 +53,10 @@ def shown_result(result: MedEBenchResult, title: str) -> str:
     notes = [*([result.judge_note] if result.judge_note else []), *result.warnings]
     return shown_summaries(
         result.summaries,
-        METRICS,
+        result.metrics,
         result.files,
         title=title,
         group_by="organ",
-        group_metrics=[metric for metric in METRICS if metric.protocol != "extra"],
+        group_metrics=[metric for metric in result.metrics if metric.protocol != "extra"],
         notes=notes,
     )

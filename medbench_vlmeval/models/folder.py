@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
@@ -23,14 +23,19 @@ class FolderEditor(ImageEditor):
 
     Args:
         images: the folder; by default the one named by ``MEDBENCH_FOLDER``.
-        replica: which ``_{k}`` to take; the benchmark scores 0.
+        replica: which ``_{k}`` is the first; the benchmark scores 0. With ``replicas=n`` the n
+            files from it on are handed over, ``{id}_{replica}`` to ``{id}_{replica + n - 1}``.
     """
 
     deterministic = False
+    TAKES_DEMONSTRATIONS: ClassVar[bool | None] = None
+    """Not known: whoever made the pictures may have used some."""
 
     def __init__(
         self, *, name: str = "Folder", images: str | None = None, replica: int = 0, **settings: Any
     ) -> None:
+        if replica < 0:
+            raise ValueError(f"expected replica >= 0, the k of {{id}}_{{k}}.png, got {replica}")
         super().__init__(name=name, images=images, replica=replica, **settings)
         self._index: FolderIndex | None = None
 
@@ -40,6 +45,8 @@ class FolderEditor(ImageEditor):
     def edit_request(self, request: EditRequest) -> Image.Image | bytes:
         identifier = self._sample_id(request)
         index = self.index
+        if request.replica:
+            return self._further(index, identifier, index.replica + request.replica)
         found = index.edits.get(identifier)
         if found is not None:
             return found.path.read_bytes()
@@ -47,6 +54,12 @@ class FolderEditor(ImageEditor):
             names = ", ".join(index.ambiguous[identifier])
             raise no_image(f"several files for sample {identifier}, none used: {names}")
         raise no_image(f"no image for sample {identifier} in {index.folder.name}")
+
+    def _further(self, index: FolderIndex, identifier: int, number: int) -> bytes:
+        found = index.further.get(identifier, {}).get(number)
+        if found is None:
+            raise no_image(f"no usable {identifier}_{number} in {index.folder.name}")
+        return found.path.read_bytes()
 
     @property
     def index(self) -> FolderIndex:

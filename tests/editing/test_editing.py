@@ -19,6 +19,7 @@ from medbench_vlmeval.editing import (
     no_image_line,
     read_edit_reply,
     resolve_inside,
+    with_replicas,
 )
 from medbench_vlmeval.types import Status
 
@@ -251,3 +252,68 @@ def test_a_file_that_is_no_image_is_missing(collector: EditCollector) -> None:
     edited = collector.collect("1.png")
     assert edited.status is Status.MISSING
     assert "not an image" in edited.note
+
+
+def several(store: EditStore, *colours: tuple[int, int, int] | None) -> str:
+    lines = [
+        None
+        if colour is None
+        else edited_image_line(store.add(png(colour)), size_wh=(16, 12), seed=seed, settings="abc")
+        for seed, colour in enumerate(colours)
+    ]
+    first, *others = lines
+    assert first is not None
+    return with_replicas(first, others)
+
+
+def test_further_images_are_copied_beside_the_predictions(
+    collector: EditCollector, store: EditStore
+) -> None:
+    edited = collector.collect(several(store, (1, 1, 1), (2, 2, 2), None, (3, 3, 3)))
+    assert [path is None for path in edited.replicas] == [False, True, False]
+    assert edited.replica_seeds == (1, None, 3)
+    assert not edited.lost
+    shutil.rmtree(store.root)
+    again = collector.collect(several(EditStore(store.root), (1, 1, 1)))
+    assert again.path == edited.path
+    assert edited.replicas[2] is not None
+    assert edited.replicas[2].parent == collector.folder
+    assert edited.replicas[2].read_bytes() == png((3, 3, 3))
+
+
+def test_a_further_image_that_is_gone_is_lost_and_the_first_still_counts(
+    collector: EditCollector, store: EditStore
+) -> None:
+    line = several(store, (1, 1, 1), (2, 2, 2), (3, 3, 3))
+    store.path(store.add(png((3, 3, 3)))).unlink()
+    edited = collector.collect(line)
+    assert edited.status is Status.ANSWER
+    assert edited.lost
+    assert "1 of 2 further images are gone" in edited.note
+    assert [path is None for path in edited.replicas] == [False, True]
+
+
+def test_the_index_says_which_file_is_which_image_of_a_sample(
+    collector: EditCollector, store: EditStore
+) -> None:
+    first = collector.collect(several(store, (1, 1, 1), None, (3, 3, 3)))
+    second = collector.collect(edited_image_line(store.add(png((4, 4, 4))), size_wh=(16, 12)))
+    path = collector.write_index([(7, first), ("8", second), (9, collector.collect("no"))])
+    assert path == collector.folder / "index.csv"
+    assert first.path is not None
+    assert first.replicas[1] is not None
+    assert second.path is not None
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        "id,replica,file,seed,settings",
+        f"7,0,{first.path.name},0,abc",
+        f"7,2,{first.replicas[1].name},2,abc",
+        f"8,0,{second.path.name},,",
+    ]
+    collector.write_index([(9, collector.collect("no"))])
+    assert path.read_text(encoding="utf-8") == "id,replica,file,seed,settings\n"
+    assert [it.name for it in collector.folder.iterdir() if it.suffix == ".part"] == []
+
+
+def test_there_is_no_index_without_images(collector: EditCollector) -> None:
+    assert collector.write_index([(1, collector.collect("no"))]) is None
+    assert not collector.folder.exists()
