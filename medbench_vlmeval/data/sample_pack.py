@@ -50,9 +50,26 @@ def prepare_medebench_sample(root: Path | None = None, *, progress: bool = False
     """
     from .sample_recipes import RECIPES
 
-    recipes = [recipe for recipe in RECIPES if _is_available(recipe)]
+    return prepare_generated(SAMPLE_PACK_NAME, RECIPES, root, progress=progress)
+
+
+def prepare_generated(
+    name: str, recipes: Sequence[SampleRecipe], root: Path | None, *, progress: bool = False
+) -> PrepareReport:
+    """Generate a pack from recipes unless it is there as the installed packages make it.
+
+    Args:
+        name: of the prepared data set.
+        recipes: in the order of their pictures; those without a picture here are left out.
+        root: Data folder; default `lmu_root()`.
+        progress: Show a progress bar.
+
+    Raises:
+        FileNotFoundError: the installed scikit-image carries no such pictures.
+    """
+    recipes = [recipe for recipe in recipes if _is_available(recipe)]
     revision = generator_revision(f"recipes {RECIPE_VERSION}, {len(recipes)} samples")
-    folder = dataset_root(SAMPLE_PACK_NAME, root)
+    folder = dataset_root(name, root)
     manifest = usable_manifest(folder, revision, _listed_files)
     if manifest is not None:
         return PrepareReport.of_earlier(folder, manifest)
@@ -64,9 +81,7 @@ def prepare_medebench_sample(root: Path | None = None, *, progress: bool = False
         revision=revision,
         is_published=False,
     )
-    return prepare_release(
-        release, name=SAMPLE_PACK_NAME, root=root, replace=True, progress=progress
-    )
+    return prepare_release(release, name=name, root=root, replace=True, progress=progress)
 
 
 def _is_available(recipe: SampleRecipe) -> bool:

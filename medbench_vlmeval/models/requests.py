@@ -10,6 +10,15 @@ from PIL import Image
 
 
 @dataclass(frozen=True)
+class Demonstration:
+    """A solved edit that is shown before the one asked for."""
+
+    previous: Path
+    instruction: str
+    changed: Path
+
+
+@dataclass(frozen=True)
 class EditRequest:
     """One edit asked of a model."""
 
@@ -26,6 +35,26 @@ class EditRequest:
     """Images before the one to edit, for in-context editing."""
     replica: int = 0
     """Which of several images of the same edit this is; the benchmark scores 0."""
+
+    @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """The solved edits that came with the request, in their order; most often none."""
+        split = self._split()
+        if split is None:
+            return ()
+        befores, afters = self.earlier_images[::2], self.earlier_images[1::2]
+        return tuple(map(Demonstration, befores, split[0], afters))
+
+    @property
+    def own_instruction(self) -> str:
+        """The instruction for `image` alone, without the words around demonstrations."""
+        split = self._split()
+        return self.instruction if split is None else split[1]
+
+    def _split(self) -> tuple[tuple[str, ...], str] | None:
+        from ..data.demonstrations import split_prompt
+
+        return split_prompt(self.instruction, len(self.earlier_images) + 1)
 
 
 def read_message(message: Any) -> tuple[str, list[Path]]:
