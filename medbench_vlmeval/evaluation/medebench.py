@@ -19,13 +19,13 @@ from ..judging import Judge, JudgeSettings
 from ..judging.medebench import medebench_prompt_sha256
 from ..metrics import ssim_kernel
 from ..stats import RESAMPLES, summarise
-from ..types import MetricInfo, Score, Status, Summary
+from ..types import MetricInfo, Status, Summary
 from .edited_rows import EditedSample, collect_rows, score_rows
 from .judged_edits import Judgement, judge_rows
 from .medebench_metrics import METRICS, SEED_METRICS
 from .options import EvaluationOptions
 from .prepared_rows import data_facts
-from .run_files import RunFiles, base_manifest, flat_summary
+from .run_files import RunFiles, base_manifest, flat_summary, groups_of, score_fields
 from .seeds import seed_records
 
 
@@ -172,8 +172,7 @@ def _write(
     return MedEBenchResult(tuple(rows), summaries, flat, files, judgement.note, warnings, metrics)
 
 
-_GROUP_OF: Mapping[str, Callable[[EditedSample], str]] = {
-    "overall": lambda row: "Overall",
+GROUP_OF: Mapping[str, Callable[[EditedSample], str]] = {
     "organ": lambda row: row.sample.organ,
     "task": lambda row: row.sample.task,
 }
@@ -182,7 +181,7 @@ _GROUP_OF: Mapping[str, Callable[[EditedSample], str]] = {
 def summarise_medebench(rows: Sequence[EditedSample]) -> Iterator[Summary]:
     """Summaries of every metric: overall (sample-weighted, as published), by organ, by task."""
     metrics = columns_of(rows)
-    for group_by, group_of in _GROUP_OF.items():
+    for group_by, group_of in {"overall": lambda row: "Overall", **GROUP_OF}.items():
         groups: dict[str, list[EditedSample]] = {}
         for row in rows:
             groups.setdefault(group_of(row), []).append(row)
@@ -201,6 +200,7 @@ def score_record(row: EditedSample) -> dict[str, Any]:
         "organ": row.sample.organ,
         "task": row.sample.task,
         "cluster": row.cluster,
+        "groups": groups_of({name: of(row) for name, of in GROUP_OF.items()}),
         "edited": {
             "status": row.edited.status,
             "file": row.edited.path.name if row.edited.path else None,
@@ -209,7 +209,7 @@ def score_record(row: EditedSample) -> dict[str, Any]:
             "seed": row.edited.seed,
             "settings": row.edited.settings,
         },
-        "scores": {name: _score_fields(score) for name, score in row.scores.items()},
+        "scores": score_fields(row.scores),
         "judge": None
         if verdict is None
         else {
@@ -228,12 +228,3 @@ def score_record(row: EditedSample) -> dict[str, Any]:
     if row.demonstrations is not None:
         record["demonstrations"] = row.demonstrations
     return record
-
-
-def _score_fields(score: Score) -> dict[str, Any]:
-    fields: dict[str, Any] = {"value": score.value, "status": score.status}
-    if score.note:
-        fields["note"] = score.note
-    if score.model_fault:
-        fields["model_fault"] = True
-    return fields

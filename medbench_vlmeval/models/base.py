@@ -11,7 +11,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 from vlmeval.vlm.base import BaseModel
@@ -62,6 +62,9 @@ class ImageEditor(BaseModel):
     is_api = False
     deterministic = True
     """False when the result depends on something outside the request, e.g. files on disk."""
+    TAKES_DEMONSTRATIONS: ClassVar[bool | None] = False
+    """Whether it reads `EditRequest.demonstrations`; None where that is not known. A run of the
+    in-context data sets names models that do not."""
 
     def __init__(
         self,
@@ -106,7 +109,7 @@ class ImageEditor(BaseModel):
 
         Override this instead of `edit` when the model needs more than image and instruction.
         """
-        return self.edit(request.image, request.instruction, seed=request.seed)
+        return self.edit(request.image, request.own_instruction, seed=request.seed)
 
     def edit_requests(
         self, requests: Sequence[EditRequest]
