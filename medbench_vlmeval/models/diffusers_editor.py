@@ -15,6 +15,7 @@ from .diffusers_asks import Ask, Outcome, RequestKey, is_failure, placeable, req
 from .diffusers_batches import Batches
 from .diffusers_entries import entry_arguments
 from .diffusers_loading import (
+    LOADING_ERRORS,
     LoadedPipeline,
     load_pipeline,
     resolved_device,
@@ -135,7 +136,7 @@ class DiffusersEditor(ImageEditor):
             if key in self._spare:
                 found[key] = self._spare.pop(key)
         missing = [it for it in requests if request_key(it) not in found]
-        asks = [Ask(self.fitted(it.image), it.instruction, it.seed) for it in missing]
+        asks = [Ask(self.fitted(it.image), it.own_instruction, it.seed) for it in missing]
         found.update(zip(map(request_key, missing), self._outcomes(asks), strict=True))
         for request in requests[:1]:
             first = found[request_key(request)]
@@ -171,7 +172,7 @@ class DiffusersEditor(ImageEditor):
         """The pipeline.
 
         Raises:
-            ImportError, ValueError, OSError: see `load_pipeline`; raised again without another try.
+            Exception: see `load_pipeline`; raised again without another try.
         """
         if self._load_failure is not None:
             raise self._load_failure
@@ -179,7 +180,7 @@ class DiffusersEditor(ImageEditor):
             warn_about_cpu(self.plan, self.device)
             try:
                 self._loaded = load_pipeline(self.plan, device=self.device, dtype=self.dtype)
-            except (ImportError, ValueError, OSError) as error:
+            except LOADING_ERRORS as error:
                 self._load_failure = error
                 raise
             if not self._loaded.takes("generator"):

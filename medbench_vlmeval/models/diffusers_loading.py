@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .diffusers_batches import is_out_of_memory
+from .diffusers_checkpoint import check_checkpoint, location, unavailable
 from .diffusers_plan import PipelinePlan, close_matches
 
 logger = logging.getLogger(__name__)
 
+LOADING_ERRORS = (ImportError, MemoryError, OSError, ValueError)
+"""What another try would not mend: raised again for every edit, without one."""
+
 PIP_LINE = 'pip install "medbench-vlmeval[diffusers]"'
-_ON = ("1", "true", "yes", "on")
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,24 @@ def load_pipeline(plan: PipelinePlan, *, device: str, dtype: str) -> LoadedPipel
         ImportError: diffusers, or something a pipeline needs, is not installed.
         ValueError: there is no such class or argument, or the checkpoint is of another class.
         OSError: the checkpoint cannot be had.
+        MemoryError: it does not fit.
     """
     diffusers = import_diffusers()
     cls = _class_of(diffusers, "DiffusionPipeline" if plan.custom_pipeline else plan.pipeline)
-    _check_checkpoint(diffusers, plan)
+    check_checkpoint(diffusers, plan)
     pipe = _from_pretrained(diffusers, cls, plan, dtype)
     _set_scheduler(diffusers, pipe, plan)
     _add_loras(pipe, plan)
-    _place(pipe, plan, device)
+    try:
+        _place(pipe, plan, device)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise MemoryError(
+            f"expected room for the weights of {plan.checkpoint} in {dtype} on {device}, got too "
+            'little; give "offload": "model", "device_map": "balanced" or a smaller gpu_dtype '
+            f"[{error}]"
+        ) from error
     if hasattr(pipe, "set_progress_bar_config"):
         pipe.set_progress_bar_config(disable=True)
     return _checked_call(pipe, plan, device)
@@ -106,62 +119,6 @@ def _class_of(diffusers: Any, name: str) -> Any:
     return getattr(diffusers, name)
 
 
-def _check_checkpoint(diffusers: Any, plan: PipelinePlan) -> None:
-    folder = Path(plan.checkpoint).expanduser()
-    if folder.is_dir() and not (folder / "model_index.json").is_file():
-        raise FileNotFoundError(
-            f"expected a folder with model_index.json, got {folder} without one; name the folder "
-            "that save_pretrained wrote or that `hf download` filled"
-        )
-    try:
-        config = diffusers.DiffusionPipeline.load_config(
-            _location(plan), revision=plan.revision, **_hub_arguments(plan)
-        )
-    except OSError as error:
-        raise _unavailable(plan, error) from error
-    declared = config.get("_class_name") if isinstance(config, dict) else None
-    if isinstance(declared, (list, tuple)):
-        declared = declared[-1]
-    if plan.custom_pipeline or declared in (None, plan.checkpoint_class or plan.pipeline):
-        return
-    expected = plan.checkpoint_class or plan.pipeline
-    raise ValueError(
-        f"expected a checkpoint of {expected}, got {plan.checkpoint}, "
-        f"which is one of {declared}; name that class, or another checkpoint, or, if it is meant, "
-        f'give "checkpoint_class": "{declared}"'
-    )
-
-
-def _hub_arguments(plan: PipelinePlan) -> dict[str, Any]:
-    shared = ("cache_dir", "token", "local_files_only", "proxies", "force_download")
-    return {name: plan.load[name] for name in shared if name in plan.load}
-
-
-def _location(plan: PipelinePlan) -> str:
-    folder = Path(plan.checkpoint).expanduser()
-    return str(folder) if folder.is_dir() else plan.checkpoint
-
-
-def _unavailable(plan: PipelinePlan, error: OSError) -> OSError:
-    at = f" at revision {plan.revision}" if plan.revision else ""
-    offline = next(
-        (
-            name
-            for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-            if os.environ.get(name, "").lower() in _ON
-        ),
-        "",
-    )
-    hint = f"; {offline} is set, so nothing is downloaded" if offline else ""
-    first = " ".join(str(error).split())[:160]
-    return OSError(
-        f"expected the checkpoint {plan.checkpoint}{at}, got none{hint}; download it with `hf "
-        f'download {plan.checkpoint}` or name a local folder in "checkpoint"; a gated repository '
-        f"needs its terms accepted and a token (hf auth login or HF_TOKEN) "
-        f"[{type(error).__name__}: {first}]"
-    )
-
-
 def _from_pretrained(diffusers: Any, cls: Any, plan: PipelinePlan, dtype: str) -> Any:
     import torch
 
@@ -179,9 +136,9 @@ def _from_pretrained(diffusers: Any, cls: Any, plan: PipelinePlan, dtype: str) -
     try:
         # Weights made in inference mode could never be trained.
         with torch.inference_mode(False):
-            return cls.from_pretrained(_location(plan), **arguments)
+            return cls.from_pretrained(location(plan), **arguments)
     except OSError as error:
-        raise _unavailable(plan, error) from error
+        raise unavailable(plan, error) from error
 
 
 def _dtype_argument(diffusers: Any) -> str:

@@ -18,7 +18,7 @@ from PIL import Image
 from ..registry import register_editor
 from .diffusers_batches import free_memory
 from .diffusers_editor import Ask, DiffusersEditor
-from .diffusers_loading import LoadedPipeline, load_pipeline, warn_about_cpu
+from .diffusers_loading import LOADING_ERRORS, LoadedPipeline, load_pipeline, warn_about_cpu
 from .diffusers_output import pictures
 from .diffusers_plan import filled_in
 from .diffusers_seeding import seeded
@@ -137,6 +137,6 @@ class Imagic(DiffusersEditor):
     def _load_anew(self) -> LoadedPipeline:
         try:
             return load_pipeline(self.plan, device=self.device, dtype=self.dtype)
-        except (ImportError, ValueError, OSError) as error:
+        except LOADING_ERRORS as error:
             self._load_failure = error
             raise

@@ -292,3 +292,20 @@ def test_a_wrong_argument_is_named_when_the_model_is_built(
 ) -> None:
     with pytest.raises(ValueError, match=words):
         build(inverted, **arguments)
+
+
+def test_a_model_of_one_picture_reads_the_instruction_of_that_picture_alone(build: Any) -> None:
+    from vlmeval.dataset import build_dataset
+
+    read: list[str] = []
+
+    def behaviour(prompts: list[str], images: list[Image.Image]) -> Any:
+        read.extend(prompts)
+        return inverted(prompts, images)
+
+    plain, shown = (build_dataset(f"MedEBench_{kind}sample") for kind in ("", "1shot_"))
+    editor, _ = build(behaviour)
+    for dataset in (plain, shown):
+        editor.generate(dataset.build_prompt(dataset.data.iloc[0]), dataset.dataset_name)
+    assert len(read) == 2
+    assert read[0] == read[1]

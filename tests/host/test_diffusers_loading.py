@@ -201,3 +201,21 @@ def test_the_published_settings_of_medebench() -> None:
         assert entry["scheduler"] == settings["scheduler"]
         assert entry["load"]["safety_checker"] is settings["safety_checker"]
         assert entry["gpu_dtype"] == "float16"
+
+
+def test_weights_that_do_not_fit_are_said_to(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from diffusers import DiffusionPipeline
+
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    made = editor(checkpoint=str(checkpoints / "pix2pix"))
+    monkeypatch.setattr(DiffusionPipeline, "to", full)
+    with pytest.raises(MemoryError, match='"offload": "model"'):
+        _ = made.loaded
+    monkeypatch.setattr(DiffusionPipeline, "from_pretrained", None)
+    with pytest.raises(MemoryError, match="expected room for the weights"):
+        _ = made.loaded

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .running import Host, write_config
+from .running import HOSTS, Host, write_config
 from .tiny_pipelines import save_flux_fill, save_instruct_pix2pix
 
 pytestmark = [
@@ -22,10 +22,12 @@ N_SAMPLES = 15
 NAMES = ("Pix2Pix-tiny", "ICEdit-tiny")
 
 
-@pytest.fixture(scope="module")
-def first_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Host, str, str]:
+@pytest.fixture(scope="module", params=HOSTS)
+def first_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Host, str, str]:
     """A host that has edited the sample pack, its configuration, and what it said."""
-    host = Host("ms-vlmeval", tmp_path_factory.mktemp("run"))
+    host = Host(request.param, tmp_path_factory.mktemp("run"))
     few: dict[str, Any] = {"num_inference_steps": 1}
     models = {
         "Pix2Pix-tiny": {
