@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from medbench_vlmeval.data import (
@@ -20,6 +22,7 @@ from medbench_vlmeval.data import (
     prepare_medebench,
     read_id_list,
 )
+from medbench_vlmeval.data.finetune_files import COLUMNS, PROMPT_COLUMN
 from medbench_vlmeval.data.finetune_split import FineTuneSplit, split_samples
 from medbench_vlmeval.evaluation.medebench import evaluate_medebench
 from medbench_vlmeval.evaluation.pictures import predictions_from_folder
@@ -27,6 +30,7 @@ from medbench_vlmeval.evaluation.pictures import predictions_from_folder
 from .releases import picture, write, write_official
 
 NAME = "MedEBench_test"
+PAGE = (Path(__file__).parents[2] / "docs" / "finetuning.md").read_text(encoding="utf-8")
 
 
 def sample(
@@ -374,6 +378,33 @@ def test_only_the_held_out_samples_are_scored(release: Path, tmp_path: Path) -> 
     (result,) = evaluate_medebench([pictures.predictions], data, expected_ids=ids)
     assert [row.sample.id for row in result.rows] == ids
     assert result.flat["n_expected"] == len(ids) < 10
+
+
+def test_the_program_of_the_page_scores_the_held_out_samples(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JUDGE", raising=False)
+    report = export(Path("export-4"))
+    run = tmp_path / "outputs" / "ip2p-4shot"
+    rows = [{"index": number, "prediction": f"{number}_0.png"} for number in range(1, 11)]
+    for row in rows:
+        write(run / str(row["prediction"]), picture(int(row["index"])))
+    pandas.DataFrame(rows).to_excel(run / "ip2p-4shot_MedEBench_test.xlsx", index=False)
+    (program,) = re.findall(r"```python score_held_out.py\n(.*?)```", PAGE, flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(program, "docs/finetuning.md", "exec"), names)
+    assert names["result"].flat["n_expected"] == len(report.split.held_out)
+    assert names["result"].flat["n_answered"] == len(report.split.held_out)
+
+
+def test_the_page_names_the_options_and_the_files() -> None:
+    for name in ("train", "held_out", "leaked"):
+        assert f"`{name}_ids.txt`" in PAGE
+    for column in (*COLUMNS, PROMPT_COLUMN):
+        assert f"`{column}`" in PAGE
+    for option in ("--shots", "--task", "--seed", "--format parquet", "--replace"):
+        assert option in PAGE
 
 
 @pytest.mark.parametrize("line", ["x", "-3", "4\n4", "1.5"])
