@@ -7,14 +7,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .types import MetricInfo, Score, Summary
-
-RESAMPLES = 2000
-"""Bootstrap resamples behind every published interval."""
-
-_DRAWS_AT_ONCE = 1 << 20
+from ..types import MetricInfo, Score, Summary
+from .resampling import RESAMPLES, cluster_positions, resample_weights, tail_percents
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,8 @@ def mean_interval(
         The mean, and the interval. With fewer than two clusters there is no interval.
 
     Raises:
-        ValueError: no values, values that are not finite, or labels of another length.
+        ValueError: no values, values that are not finite, labels of another length, or a level
+            outside (0, 1).
 
     Notes:
         The mean of a resample is a ratio of sums, so clusters of different size keep their weight.
@@ -60,58 +57,16 @@ def mean_interval(
         raise ValueError(f"expected a non-empty 1-D array of values, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError("expected finite values, got NaN or infinity; leave unscored samples out")
-    sums, sizes = _cluster_sums(array, clusters)
+    positions = cluster_positions(clusters, len(array))
+    sums = np.bincount(positions, weights=array)
+    sizes = np.bincount(positions).astype(np.float64)
     value = float(array.mean())
     if len(sums) < 2:
         return Interval(value, None, None, len(sums))
-    means = _resampled_means(sums, sizes, n_resamples, np.random.default_rng(seed))
-    tail = 100 * (1 - level) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
+    drawn = resample_weights(len(sums), n_resamples, seed)
+    means = np.concatenate([(weights @ sums) / (weights @ sizes) for weights in drawn])
+    low, high = np.percentile(means, tail_percents(level))
     return Interval(value, float(low), float(high), len(sums))
-
-
-def _cluster_sums(
-    values: NDArray[np.float64], clusters: Sequence[Hashable] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if clusters is None:
-        return values, np.ones_like(values)
-    if len(clusters) != len(values):
-        raise ValueError(f"expected {len(values)} cluster labels, got {len(clusters)}")
-    number: dict[Hashable, int] = {}
-    positions = np.array([number.setdefault(label, len(number)) for label in clusters])
-    sums = np.bincount(positions, weights=values).astype(np.float64)
-    return sums, np.bincount(positions).astype(np.float64)
-
-
-def _resampled_means(
-    sums: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    n_resamples: int,
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
-    n_clusters = len(sums)
-    block = max(1, _DRAWS_AT_ONCE // n_clusters)
-    means = [
-        _block_means(sums, sizes, min(block, n_resamples - start), generator)
-        for start in range(0, n_resamples, block)
-    ]
-    return np.concatenate(means)
-
-
-def _block_means(
-    sums: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    n_resamples: int,
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
-    n_clusters = len(sums)
-    drawn = generator.integers(n_clusters, size=(n_resamples, n_clusters), dtype=np.int32)
-    # One count for all resamples of the block: each has a range of numbers of its own.
-    own_range = np.arange(n_resamples, dtype=np.int32)[:, None] * np.int32(n_clusters)
-    counts = np.bincount((drawn + own_range).ravel(), minlength=n_resamples * n_clusters)
-    weights = counts.reshape(n_resamples, n_clusters).astype(np.float64)
-    means: NDArray[np.float64] = (weights @ sums) / (weights @ sizes)
-    return means
 
 
 def summarise(
