@@ -130,6 +130,30 @@ def furthest(ours: list[PairedDifference], theirs: list[tuple[float, float, floa
     return f"ends differ by up to {max(ends):.1%} of the width, p by up to {max(p_values):.4f}"
 
 
+def beside_slower_ways(
+    board: NDArray[np.float64],
+    clusters: list[int],
+    found: list[PairedDifference],
+    draws: tuple[int, int],
+    ours: float,
+) -> None:
+    """Print what a few pairs cost otherwise; `ours` is the processor time of a pair of the board."""
+    sizes = np.bincount(clusters).astype(np.float64)
+    chosen = found[:: len(found) // FEW_PAIRS][:FEW_PAIRS]
+    sums = [sums_of(board, clusters, pair) for pair in chosen]
+    slower = {
+        "one pair a call": pair_by_pair,
+        "plain loop": pair_in_a_loop,
+        "scipy.stats": pair_by_scipy,
+    }
+    for name, one_pair in slower.items():
+        took, theirs = timed(lambda one_pair=one_pair: [one_pair(it, sizes, *draws) for it in sums])
+        each = took.processor / FEW_PAIRS
+        ratio = each / ours
+        print(f"{name:16} {each:6.2f} s processor time a pair, {ratio:.0f}x as long; "
+              f"{furthest(chosen, theirs)}")  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the draws")
@@ -163,23 +187,9 @@ def main() -> int:
     print(f"different after Holm: {n_different} of {n_pairs}; mean tau of the first metric "
           f"{ranks[0].kendall_tau:.2f}")  # fmt: skip
 
-    board, found = boards[1], compared[1]
-    sizes = np.bincount(clusters).astype(np.float64)
-    chosen = found[:: len(found) // FEW_PAIRS][:FEW_PAIRS]
-    sums = [sums_of(board, clusters, pair) for pair in chosen]
-    slower = {
-        "one pair a call": pair_by_pair,
-        "plain loop": pair_in_a_loop,
-        "scipy.stats": pair_by_scipy,
-    }
-    for name, one_pair in slower.items():
-        took, theirs = timed(
-            lambda one_pair=one_pair: [one_pair(it, sizes, *draws.values()) for it in sums]
-        )
-        each = took.processor / FEW_PAIRS
-        ratio = each / (pairs.processor / n_pairs)
-        print(f"{name:16} {each:6.2f} s processor time a pair, {ratio:.0f}x as long; "
-              f"{furthest(chosen, theirs)}")  # fmt: skip
+    beside_slower_ways(
+        boards[1], clusters, compared[1], tuple(draws.values()), pairs.processor / n_pairs
+    )
     in_time = options.quick or total.wall < TARGET_S
     return 0 if in_time and peak_gb < TARGET_GB else 1
 
