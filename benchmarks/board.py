@@ -137,7 +137,7 @@ def beside_slower_ways(
     draws: tuple[int, int],
     ours: float,
 ) -> None:
-    """Print what a few pairs cost otherwise; `ours` is the processor time of a pair of the board."""
+    """Print what a few pairs cost otherwise; `ours` is the time of a pair of the board."""
     sizes = np.bincount(clusters).astype(np.float64)
     chosen = found[:: len(found) // FEW_PAIRS][:FEW_PAIRS]
     sums = [sums_of(board, clusters, pair) for pair in chosen]
