@@ -13,7 +13,13 @@ from PIL import Image
 from medbench_vlmeval.editing import read_edit_reply
 from medbench_vlmeval.types import Status
 
-from .tiny_pipelines import quiet_torch, save_image_to_image, save_instruct_pix2pix
+from .tiny_pipelines import (
+    quiet_torch,
+    save_flux_kontext,
+    save_image_to_image,
+    save_instruct_pix2pix,
+    save_omnigen,
+)
 
 pytestmark = [
     pytest.mark.host,
@@ -247,6 +253,45 @@ def test_another_pipeline_needs_one_entry(tmp_path: Path) -> None:
     )
     assert type(editor.loaded.pipe.scheduler).__name__ == "PNDMScheduler"
     assert editor.edit(picture((33, 24)), INSTRUCTION, seed=1).size == (33, 24)
+
+
+def test_kontext_keeps_the_shape_of_the_picture_and_batches(tmp_path: Path) -> None:
+    from medbench_vlmeval.models.base import EditRequest
+    from medbench_vlmeval.models.diffusers_editor import DiffusersEditor
+
+    where = str(save_flux_kontext(tmp_path / "kontext"))
+    # Its own sizes have a megapixel, which is much for a test.
+    small = {"num_inference_steps": 2, "max_area": 64 * 32, "_auto_resize": False}
+    editor = DiffusersEditor(entry="FLUX.1-Kontext-dev", checkpoint=where, call=small, batch_size=2)
+    asked: list[dict[str, Any]] = []
+    arguments = editor.arguments
+    editor.arguments = lambda asks: asked.append(arguments(asks)) or asked[-1]
+    requests = [
+        EditRequest(picture((64, 30), it), f"edit {it}", it, tmp_path / f"{it}.png", b"")
+        for it in (1, 2)
+    ]
+    together = editor.edit_requests(requests)
+    assert [(call["width"], call["height"]) for call in asked] == [(64, 30)]
+    assert asked[0]["guidance_scale"] == 2.5
+    for request, result in zip(requests, together, strict=True):
+        assert result.size == (64, 30)
+        alone = editor.edit(request.image, request.instruction, seed=request.seed)
+        assert difference(result, alone) <= 1
+    assert difference(together[0], together[1]) > 20
+
+
+def test_omnigen_gets_its_picture_in_a_list_with_a_placeholder(tmp_path: Path) -> None:
+    from medbench_vlmeval.models.diffusers_asks import Ask
+    from medbench_vlmeval.models.diffusers_editor import DiffusersEditor
+
+    where = str(save_omnigen(tmp_path / "omnigen"))
+    editor = DiffusersEditor(entry="OmniGen-v1", checkpoint=where, call={"num_inference_steps": 1})
+    asked = editor.arguments([Ask(editor.fitted(picture((70, 50))), INSTRUCTION, 1)])
+    assert asked["prompt"] == f"<img><|image_1|></img> {INSTRUCTION}"
+    assert [image.size for image in asked["input_images"]] == [(64, 48)]
+    edited = editor.edit(picture((70, 50)), INSTRUCTION, seed=1)
+    assert edited.size == (70, 50)
+    assert difference(edited, editor.edit(picture((70, 50), 1), INSTRUCTION, seed=1)) > 0
 
 
 def test_a_scheduler_is_set_with_its_configuration(checkpoint: Path) -> None:

@@ -36,19 +36,26 @@ def save_image_to_image(folder: Path) -> Path:
 
 def save_flux_fill(folder: Path) -> Path:
     """A `FluxFillPipeline`."""
+    from diffusers import FluxFillPipeline as Pipeline
+
+    # Packed latents, packed masked latents, and the packed mask of the encoder's scale.
+    return _saved_flux(Pipeline, folder, channels=4 * 4 + 4 * 4 + 8 * 8 * 4)
+
+
+def save_flux_kontext(folder: Path) -> Path:
+    """A `FluxKontextPipeline`."""
+    from diffusers import FluxKontextPipeline as Pipeline
+
+    return _saved_flux(Pipeline, folder, channels=4 * 4)
+
+
+def _saved_flux(pipeline: Any, folder: Path, *, channels: int) -> Path:
     import torch
-    from diffusers import (
-        FlowMatchEulerDiscreteScheduler,
-        FluxFillPipeline,
-        FluxTransformer2DModel,
-    )
+    from diffusers import FlowMatchEulerDiscreteScheduler, FluxTransformer2DModel
 
     torch.manual_seed(0)
-    vae = _autoencoder(latents=4, shift=0.1)
     text, tokenizer = _clip(folder)
     text_2, tokenizer_2 = _t5()
-    # Packed latents, packed masked latents, and the packed mask of the encoder's scale.
-    channels = 4 * 4 + 4 * 4 + 8 * 8 * 4
     transformer = FluxTransformer2DModel(
         patch_size=1,
         in_channels=channels,
@@ -62,14 +69,44 @@ def save_flux_fill(folder: Path) -> Path:
         axes_dims_rope=[4, 4, 8],
         guidance_embeds=True,
     )
-    pipe = FluxFillPipeline(
+    pipe = pipeline(
         scheduler=FlowMatchEulerDiscreteScheduler(),
-        vae=vae,
+        vae=_autoencoder(latents=4, shift=0.1),
         text_encoder=text,
         tokenizer=tokenizer,
         text_encoder_2=text_2,
         tokenizer_2=tokenizer_2,
         transformer=transformer,
+    )
+    pipe.save_pretrained(folder)
+    return folder
+
+
+def save_omnigen(folder: Path) -> Path:
+    """An `OmniGenPipeline`."""
+    import torch
+    from diffusers import (
+        FlowMatchEulerDiscreteScheduler,
+        OmniGenPipeline,
+        OmniGenTransformer2DModel,
+    )
+
+    torch.manual_seed(0)
+    transformer = OmniGenTransformer2DModel(
+        hidden_size=16,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        intermediate_size=32,
+        num_layers=1,
+        in_channels=4,
+        time_step_dim=4,
+        rope_scaling={"long_factor": [1, 2], "short_factor": [1, 2]},
+    )
+    pipe = OmniGenPipeline(
+        transformer=transformer,
+        scheduler=FlowMatchEulerDiscreteScheduler(invert_sigmas=True, num_train_timesteps=1),
+        vae=_autoencoder(latents=4),
+        tokenizer=_t5()[1],
     )
     pipe.save_pretrained(folder)
     return folder
