@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 _PUSHED_BY_HOST = {"retry", "verbose", "stream", "use_vllm"}
 _EFFORT = ("max_concurrency", "retries", "backoff_s", "timeout_s", "max_cost", "max_images")
+_NAMED = ("model", "api_key", "base_url", "opening", "image_attempts", "price_per_image")
 _OF_BASE = ("name", "seed", "replicas", "reuse_edits")
 
 
@@ -105,9 +106,9 @@ class APIEditor(ImageEditor):
         known = {*_OF_BASE, *self.options()}
         unknown = sorted(set(settings) - known)
         if unknown:
+            possible = sorted(known | {*_EFFORT, *_NAMED})
             raise ValueError(
-                f"expected options among {sorted(known | {*_EFFORT})}, got {unknown}; "
-                "check the spelling"
+                f"expected options among {possible}, got {unknown}; check the spelling"
             )
         return settings
 

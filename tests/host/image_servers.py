@@ -135,7 +135,7 @@ class ImageServer:
         """What `GET` serves by path."""
         self.closing = threading.Event()
         self.lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     @property
@@ -279,78 +279,83 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
+    def __init__(self, owner: ImageServer) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.owner = owner
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], OSError):  # a client that went away is no news
             super().handle_error(request, client_address)
 
 
-def _handler(server: ImageServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
-        def do_GET(self) -> None:
-            data = server.files.get(self.path)
-            if data is None:
-                self._send(404, b"", {})
-            elif data.startswith(b"to "):
-                self._send(302, b"", {"Location": data[3:].decode()})
-            else:
-                self._send(200, data, {"Content-Type": "image/png"})
+    def do_GET(self) -> None:
+        server = self.server.owner
+        data = server.files.get(self.path)
+        if data is None:
+            self._send(404, b"", {})
+        elif data.startswith(b"to "):
+            self._send(302, b"", {"Location": data[3:].decode()})
+        else:
+            self._send(200, data, {"Content-Type": "image/png"})
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            request = server.parsed(self.path, headers, body)
+    def do_POST(self) -> None:
+        server = self.server.owner
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = server.parsed(self.path, headers, body)
+        with server.lock:
+            server.requests.append(request)
+            server.under_way += 1
+            server.most_under_way = max(server.most_under_way, server.under_way)
+        try:
+            self._answer(request)
+        finally:
             with server.lock:
-                server.requests.append(request)
-                server.under_way += 1
-                server.most_under_way = max(server.most_under_way, server.under_way)
-            try:
-                self._answer(request)
-            finally:
-                with server.lock:
-                    server.under_way -= 1
+                server.under_way -= 1
 
-        def _answer(self, request: Request) -> None:
-            accepted = server.key is None or request.key == server.key
-            answer = server.script(request) if accepted else server.bad_key(request)
-            if answer.delay_s:
-                server.closing.wait(answer.delay_s)
-            if answer.drop:
-                # Reset and not merely closed.
-                linger = struct.pack("ii", 1, 0)
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                self.connection.close()
-                self.close_connection = True
-                return
-            if answer.trickle:
-                self._trickle()
-                return
-            if answer.text is not None:
-                self._send(answer.status, answer.text.encode(), {"Content-Type": "text/plain"})
-                return
-            said = answer.json if answer.json is not None else server.body(answer, request)
-            headers = {"Content-Type": "application/json", "x-request-id": "req-1"}
-            self._send(answer.status, json.dumps(said).encode(), {**headers, **answer.headers})
+    def _answer(self, request: Request) -> None:
+        server = self.server.owner
+        accepted = server.key is None or request.key == server.key
+        answer = server.script(request) if accepted else server.bad_key(request)
+        if answer.delay_s:
+            server.closing.wait(answer.delay_s)
+        if answer.drop:
+            # Reset and not merely closed.
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.connection.close()
+            self.close_connection = True
+            return
+        if answer.trickle:
+            self._trickle()
+            return
+        if answer.text is not None:
+            self._send(answer.status, answer.text.encode(), {"Content-Type": "text/plain"})
+            return
+        said = answer.json if answer.json is not None else server.body(answer, request)
+        headers = {"Content-Type": "application/json", "x-request-id": "req-1"}
+        self._send(answer.status, json.dumps(said).encode(), {**headers, **answer.headers})
 
-        def _trickle(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", "100000")
-            self.end_headers()
-            while not server.closing.wait(0.05):
-                self.wfile.write(b" ")
-                self.wfile.flush()
+    def _trickle(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        while not self.server.owner.closing.wait(0.05):
+            self.wfile.write(b" ")
+            self.wfile.flush()
 
-        def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Handler
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

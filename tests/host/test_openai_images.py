@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import io
+import json
 import logging
+import re
 import threading
 import time
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from PIL import Image
 
 from medbench_vlmeval.types import Status
 
+from .environments import ROOT
 from .image_servers import (
     KEY,
     Answer,
@@ -181,7 +186,7 @@ def test_after_a_rate_limit_every_thread_waits(pictures: Pictures) -> None:
     assert {it.status for it in replies} == {Status.ANSWER}
     times = sorted(it.at for it in server.requests)
     assert server.calls == 13
-    assert max(after - before for before, after in zip(times, times[1:], strict=False)) > 0.8
+    assert max(after - before for before, after in pairwise(times)) > 0.8
 
 
 def test_a_bounded_number_of_requests_is_under_way(pictures: Pictures) -> None:
@@ -444,3 +449,19 @@ def test_the_first_request_goes_alone(pictures: Pictures) -> None:
         pictures.ask_all(editor_of(server), range(1, 9))
     times = sorted(it.at for it in server.requests)
     assert times[1] - times[0] >= 0.28
+
+
+def test_the_page_names_every_option_and_its_configuration_can_be_built() -> None:
+    import vlmeval.config  # the host brings the zoo in
+    import vlmeval.vlm
+
+    page = (ROOT / "docs" / "api-editors.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    for options in json.loads(block)["model"].values():
+        cls = getattr(vlmeval.vlm, options.pop("class"))
+        cls(**options)
+        with pytest.raises(ValueError, match="no_option") as raised:
+            cls(no_option=1)
+        (listed,) = re.findall(r"\[.*?\]", str(raised.value))[:1]
+        for name in {*ast.literal_eval(listed)} - {"name"}:
+            assert f"`{name}`" in page, name
