@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from medbench_vlmeval.cli import main
+from medbench_vlmeval.files import read_jsonl
 
 from .data.releases import picture, write_official
 from .shared import shared_path
@@ -128,3 +129,19 @@ def test_the_gallery_scores_close_to_the_published_values(tmp_path: Path) -> Non
     for row in rows:
         ours = row["scores"]["CP"]["value"]
         assert abs(ours - published[str(row["index"])]["icedit"]["CP"]) <= 0.10
+
+
+def test_only_listed_ids_are_scored(tmp_path: Path) -> None:
+    medbench("data", "prepare", "medebench", "--from", write_official(tmp_path / "r", [1, 2]))
+    for identifier in (1, 2):
+        (tmp_path / f"{identifier}_0.png").write_bytes(picture(5))
+    (tmp_path / "ids.txt").write_text("2\n", encoding="utf-8")
+    arguments = ["--images", tmp_path, "--name", "M", "--out", tmp_path / "out", "--judge", "none"]
+    only = ["--only", tmp_path / "ids.txt"]
+    result = medbench("score", "--data", "MedEBench_test", *arguments, *only)
+    assert result.exit_code == 0, result.output
+    rows, _ = read_jsonl(next((tmp_path / "out").rglob("*_scores.jsonl")))
+    assert [row["index"] for row in rows] == [2]
+    (tmp_path / "ids.txt").write_text("7\n", encoding="utf-8")
+    result = medbench("score", "--data", "MedEBench_test", *arguments, *only)
+    assert (result.exit_code, "expected ids of MedEBench_test" in result.output) == (1, True)

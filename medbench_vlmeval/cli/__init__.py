@@ -1,0 +1,31 @@
+"""``medbench``: prepare data, score pictures, look at results, check the installation."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from .. import __version__
+from .data_commands import data
+from .groups import Plain
+from .looking import conventions, doctor
+from .runs import diff, repair, results, verify
+from .scoring import score
+
+
+@click.group(cls=Plain, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="medbench")
+@click.option("-v", "--verbose", is_flag=True, help="Log what happens, not only what matters.")
+def main(verbose: bool) -> None:
+    """Medical image benchmarks for VLMEvalKit: data, scores, results, and the installation."""
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", stream=sys.stderr
+    )
+    for chatty in ("httpx", "httpx2", "httpcore", "openai", "PIL", "asyncio", "numba", "peewee"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+for command in (data, score, results, verify, diff, repair, conventions, doctor):
+    main.add_command(command)

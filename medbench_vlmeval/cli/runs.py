@@ -1,0 +1,78 @@
+"""Commands about finished runs: list, repair, verify, compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ..files import to_plain
+
+
+@click.command()
+@click.argument("outputs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def results(outputs: tuple[Path, ...], as_json: bool) -> None:
+    """List the finished runs below OUTPUTS, one line a run."""
+    from ..evaluation.finished_runs import finished_runs, runs_table
+
+    runs = finished_runs(outputs)
+    if not runs:
+        raise click.ClickException(
+            f"no finished run below {', '.join(map(str, outputs))}; expected *_score.json there"
+        )
+    if as_json:
+        click.echo(json.dumps(to_plain(runs), indent=2))
+    else:
+        click.echo(runs_table(runs))
+
+
+@click.command()
+@click.argument("predictions", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def repair(predictions: Path) -> None:
+    """Mark predictions whose edited image is lost, so that --reuse makes just them again."""
+    from ..repair import mark_lost_edits
+
+    done = mark_lost_edits(predictions)
+    if done.backup is None:
+        click.echo(f"{predictions.name}: no edited image is lost, nothing changed")
+        return
+    click.echo(
+        f"{predictions.name}: {len(done.lost)} rows marked as failed: {', '.join(done.lost[:20])}"
+    )
+    click.echo(f"the file as it was: {done.backup}")
+    click.echo("now run the host again with --reuse --mode all")
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+def verify(runs: tuple[Path, ...]) -> None:
+    """Recompute every table of RUNS (folders, or any file of a run) from the stored rows."""
+    from ..report.runs import Run, RunUnreadable, runs_below
+    from ..report.verify import verify_run
+
+    manifests = [it for path in runs for it in (runs_below([path]) if path.is_dir() else [path])]
+    if not manifests:
+        raise RunUnreadable(f"no finished run below {', '.join(map(str, runs))}")
+    all_hold = True
+    for path in dict.fromkeys(manifests):
+        found = verify_run(Run.at(path))
+        all_hold &= found.holds
+        for line in found.lines():
+            click.echo(line)
+    if not all_hold:
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("a", type=click.Path(path_type=Path, exists=True))
+@click.argument("b", type=click.Path(path_type=Path, exists=True))
+@click.option("--most", default=20, show_default=True, help="Samples listed for each metric.")
+def diff(a: Path, b: Path, most: int) -> None:
+    """Say what differs between two runs, and in which samples the scores moved."""
+    from ..report.differences import run_difference
+    from ..report.runs import Run
+
+    for line in run_difference(Run.at(a), Run.at(b)).lines(most=most):
+        click.echo(line)
