@@ -46,7 +46,7 @@ class Worker:
     """The obedient worker, driven by hand."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        self.folder = folder
+        self.folder, self.settings = folder, settings
         told = json.dumps({"notes": str(folder), **settings})
         self.process = subprocess.Popen(
             [sys.executable, str(write_worker(folder))],
@@ -60,7 +60,7 @@ class Worker:
     def request(self, number: int, instruction: str, image: Path) -> str:
         output = str(self.folder / f"{number}_out.png")
         fields = {"id": number, "image": str(image), "instruction": instruction, "output": output}
-        return json.dumps(fields) + "\n"
+        return json.dumps({**fields, "settings": self.settings}) + "\n"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
@@ -100,6 +100,7 @@ def test_a_worker_whose_host_is_gone_does_not_finish_its_edit(
     begun = time.monotonic()
     worker.process.wait(20)
     assert time.monotonic() - begun < 10
+    assert not (tmp_path / "1_out.png").exists()
 
 
 def test_what_reads_stdin_in_a_worker_takes_no_request(tmp_path: Path, picture: Path) -> None:
