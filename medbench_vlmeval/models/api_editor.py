@@ -13,26 +13,33 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PIL import Image
 
-from .api_editor_answers import EditAnswer, Upload, upload_of
-from .api_editor_budget import EditPrice, price_of
-from .api_editor_client import ServiceNames, quiet_clients, within
-from .api_editor_line import EditFailed, EditingStopped, EditLine, Effort
-from .api_editor_record import EditRecord
 from .base import EditRequest, ImageEditor, declined, no_image
 
 if TYPE_CHECKING:
     from ..editing import NoImageReturned
+    from .api_editor_parts.answers import EditAnswer, Upload
+    from .api_editor_parts.line import EditLine
+
+# VLMEvalKit imports this module at every start, so whatever only an edit needs is imported by the
+# methods that need it.
 
 logger = logging.getLogger(__name__)
 
-_PUSHED_BY_HOST = {"retry", "verbose", "stream", "use_vllm"}
-_EFFORT = ("max_concurrency", "retries", "backoff_s", "timeout_s", "max_cost", "max_images")
-_NAMED = ("model", "api_key", "base_url", "opening", "image_attempts", "price_per_image")
-_OF_BASE = ("name", "seed", "replicas", "reuse_edits")
+
+class ServiceNames(NamedTuple):
+    """What a service calls its key and its address."""
+
+    keys: tuple[str, ...]
+    """Environment variables, in order."""
+    addresses: tuple[str, ...]
+    """Environment variables, in order."""
+    default: str
+    paths: tuple[str, ...]
+    """Ends of an address that people paste and the client adds itself."""
 
 
 class APIEditor(ImageEditor):
@@ -77,12 +84,16 @@ class APIEditor(ImageEditor):
         **settings: Any,
     ) -> None:
         from ..judging.settings import redacted
+        from .api_editor_parts.budget import PriceList
+        from .api_editor_parts.client import resolved
+        from .api_editor_parts.line import EditLine, Effort
+        from .api_editor_parts.options import without_unknown
 
         if settings.pop("batch_size", 1) != 1:
             raise ValueError("expected batch_size 1 for an API; use max_concurrency and replicas")
-        effort = Effort(**{name: settings.pop(name) for name in _EFFORT if name in settings})
-        own = self._checked(settings)
-        self._address = self.SERVICE.resolved(model, base_url, api_key)
+        effort = Effort.taken_from(settings)
+        own = without_unknown(settings, self.options())
+        self._address = resolved(self.SERVICE, model, base_url, api_key)
         own.setdefault("name", model)
         super().__init__(
             model_id=model,
@@ -93,24 +104,11 @@ class APIEditor(ImageEditor):
         )
         self._effort = effort
         self._loading = threading.Lock()
-        self._price_per_image = price_per_image
-        self._prices: dict[int, EditPrice | None] = {}
-        self._price_unless_unknown(max_cost=effort.max_cost)
+        self._prices = PriceList(model, self.settings.get("quality"), price_per_image)
+        self._prices.refuse_ceiling_without_price(effort.max_cost)
         self._shown = partial(redacted, secrets=self._address.secrets)
         self._line = EditLine(f"{model} at {self._address.endpoint}", effort, self._shown)
         weakref.finalize(self, _say_summary, self._line)
-
-    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
-        for name in _PUSHED_BY_HOST:
-            settings.pop(name, None)
-        known = {*_OF_BASE, *self.options()}
-        unknown = sorted(set(settings) - known)
-        if unknown:
-            possible = sorted(known | {*_EFFORT, *_NAMED})
-            raise ValueError(
-                f"expected options among {possible}, got {unknown}; check the spelling"
-            )
-        return settings
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
@@ -134,6 +132,8 @@ class APIEditor(ImageEditor):
         raise TypeError("expected a request with the file's bytes; an API is sent these")
 
     def edit_request(self, request: EditRequest) -> Image.Image | bytes:
+        from .api_editor_parts.answers import upload_of
+
         self._prepare()
         files = [*(path.read_bytes() for path in request.earlier_images), request.image_bytes]
         uploads = [upload_of(data) for data in files]
@@ -147,6 +147,8 @@ class APIEditor(ImageEditor):
         self, requests: Sequence[EditRequest]
     ) -> list[Image.Image | bytes | NoImageReturned]:
         """Several edits, kept as far as they come: a later one that fails loses no earlier one."""
+        from .api_editor_parts.line import EditFailed, EditingStopped
+
         results: list[Image.Image | bytes | NoImageReturned] = []
         try:
             for request in requests:
@@ -166,6 +168,7 @@ class APIEditor(ImageEditor):
 
     def _edit_message(self, message: Any, dataset: str) -> str:
         from ..editing import failed_call_line
+        from .api_editor_parts.line import EditingStopped
 
         try:
             return super()._edit_message(message, dataset)
@@ -174,8 +177,12 @@ class APIEditor(ImageEditor):
             return failed_call_line(str(stopped))
 
     def _asked(self, request: EditRequest, uploads: list[Upload], attempt: int) -> EditAnswer:
+        from .api_editor_parts.client import within
+        from .api_editor_parts.line import EditFailed
+        from .api_editor_parts.record import EditRecord
+
         record = EditRecord(self.store.root, self.name, self._address.endpoint, self._shown)
-        price = self._price(len(uploads))
+        price = self._prices.of(len(uploads))
         words = "\n".join(filter(None, (self.settings["opening"], request.instruction)))
         limit = self._effort.timeout_s
         asked = {"words": words, "attempt": attempt, "requested": self.settings}
@@ -192,6 +199,8 @@ class APIEditor(ImageEditor):
 
     def _prepare(self) -> None:
         """Stop everything when there is no key or no client library."""
+        from .api_editor_parts.client import quiet_clients
+
         quiet_clients()
         if not self._address.api_key and self._address.base_url == self.SERVICE.default:
             names = " or ".join(self.SERVICE.keys)
@@ -219,24 +228,6 @@ class APIEditor(ImageEditor):
             words = f"{words} ({answer.finish_reason})"
         refused = answer.declined or is_refusal(answer.text)
         return declined(words) if refused else no_image(words)
-
-    def _price(self, n_images: int) -> EditPrice | None:
-        if n_images not in self._prices:
-            quality = self.settings.get("quality")
-            self._prices[n_images] = price_of(
-                self.settings["model_id"], quality, self._price_per_image, n_images
-            )
-        return self._prices[n_images]
-
-    def _price_unless_unknown(self, max_cost: float | None) -> None:
-        if self._price(1) is not None:
-            return
-        if max_cost is not None:
-            raise ValueError(
-                f"expected price_per_image with max_cost, as the price of "
-                f"{self.settings['model_id']} is not known; give it, or give max_images instead"
-            )
-        logger.debug("the price of %s is not known", self.settings["model_id"])
 
 
 def _say_summary(line: EditLine) -> None:

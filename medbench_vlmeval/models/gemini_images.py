@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..registry import register_editor
-from .api_editor import APIEditor
-from .api_editor_answers import EditAnswer, Upload
-from .api_editor_client import ServiceNames
-from .gemini_images_faults import failure_of, no_answer
+from .api_editor import APIEditor, ServiceNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from .api_editor_parts.answers import EditAnswer, Upload
 
 _CONVERSATIONAL = "Act as a careful image editor and carry out this change on the picture:"
 _REFUSALS = {
@@ -91,6 +90,9 @@ class GeminiImagesEditor(APIEditor):
         from google.genai import errors
         from pydantic import ValidationError
 
+        from .api_editor_parts.answers import EditAnswer
+        from .api_editor_parts.gemini_faults import failure_of, no_answer
+
         try:
             response = self._generated(words, uploads)
         except errors.APIError as error:
@@ -130,6 +132,8 @@ class GeminiImagesEditor(APIEditor):
 
 
 def _answer(response: Any) -> EditAnswer:
+    from .api_editor_parts.answers import EditAnswer
+
     candidate = next(iter(response.candidates or ()), None)
     content = getattr(candidate, "content", None)
     # A thinking model's drafts come as thoughts.

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from ..registry import register_editor
-from .api_editor import APIEditor
-from .api_editor_answers import EditAnswer, Upload, decoded_base64
-from .api_editor_client import ServiceNames
-from .api_editor_line import REFUSED_SETTING
+from .api_editor import APIEditor, ServiceNames
 
 if TYPE_CHECKING:
     from ..judging.faults import Failure
+    from .api_editor_parts.answers import EditAnswer, Upload
 
 _CONNECT_SECONDS = 20.0
 _SENT = ("size", "quality", "output_format", "input_fidelity", "background")
@@ -128,6 +126,8 @@ class OpenAIImagesEditor(APIEditor):
         )
 
     def _answer(self, response: Any) -> EditAnswer:
+        from .api_editor_parts.answers import EditAnswer, decoded_base64
+
         if isinstance(response, str):
             return EditAnswer(text=response[:2000])
         body = response.model_dump()
@@ -143,7 +143,7 @@ class OpenAIImagesEditor(APIEditor):
             # Damaged text is an image that cannot be read, not an answer without one.
             return EditAnswer(decoded_base64(str(encoded)) or b"", **known)
         if url := first.get("url"):
-            from .openai_images_download import downloaded
+            from .api_editor_parts.download import downloaded
 
             known["details"]["url"] = "yes"
             secure = self._address.url.startswith("https://")
@@ -178,6 +178,7 @@ def _no_answer(message: str, *, status: int = 0, timed_out: bool = False) -> Fai
 
 def _failure(error: Any) -> Failure:
     from ..judging.faults import Failure
+    from .api_editor_parts.line import REFUSED_SETTING
 
     body = error.body
     # The client has taken the outer {"error": ...} off already, where there was one.

@@ -418,9 +418,9 @@ def test_an_image_may_come_by_its_address(pictures: Pictures) -> None:
 def test_an_image_by_its_address_is_not_too_large(
     pictures: Pictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from medbench_vlmeval.models import openai_images_download
+    from medbench_vlmeval.models.api_editor_parts import download
 
-    monkeypatch.setattr(openai_images_download, "MAX_BYTES", 1000)
+    monkeypatch.setattr(download, "MAX_BYTES", 1000)
     with OpenAIServer(Script()) as server:
         root = server.base_url.removesuffix("/v1")
         server.files = {"/edit.png": bytes(2000)}
@@ -430,7 +430,7 @@ def test_an_image_by_its_address_is_not_too_large(
 
 def test_a_secure_server_does_not_send_us_to_an_open_address() -> None:
     from medbench_vlmeval.judging.faults import Failure
-    from medbench_vlmeval.models.openai_images_download import downloaded
+    from medbench_vlmeval.models.api_editor_parts.download import downloaded
 
     with pytest.raises(Failure) as raised:
         downloaded("http://127.0.0.1/1.png", secure=True, timeout_s=1)
@@ -452,13 +452,13 @@ def test_the_first_request_goes_alone(pictures: Pictures) -> None:
 
 
 def test_the_page_names_every_option_and_its_configuration_can_be_built() -> None:
-    import vlmeval.config  # the host brings the zoo in
-    import vlmeval.vlm
+    from medbench_vlmeval.models import gemini_images, openai_images
 
     page = (ROOT / "docs" / "api-editors.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    classes = {**vars(gemini_images), **vars(openai_images)}
     for options in json.loads(block)["model"].values():
-        cls = getattr(vlmeval.vlm, options.pop("class"))
+        cls = classes[options.pop("class")]
         cls(**options)
         with pytest.raises(ValueError, match="no_option") as raised:
             cls(no_option=1)

@@ -50,7 +50,7 @@ class EditAnswer:
     @cached_property
     def damaged(self) -> bool:
         """There is an image, and it cannot be read."""
-        from ..images import ImageUnreadable, read_rgb
+        from ...images import ImageUnreadable, read_rgb
 
         if self.image is None:
             return False
@@ -70,7 +70,7 @@ def upload_of(data: bytes) -> Upload:
     Raises:
         ImageUnreadable: as for `images.read_rgb`.
     """
-    from ..images import encode_png, read_rgb
+    from ...images import encode_png, read_rgb
 
     decoded = read_rgb(data)
     reasons = sorted(decoded.flags)

@@ -48,7 +48,7 @@ def price_table() -> Mapping[str, Any]:
     import json
     from importlib.resources import files
 
-    text = files(__package__).joinpath("api_editor_prices.json").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("prices.json").read_text(encoding="utf-8")
     table: Mapping[str, Any] = json.loads(text)
     return table
 
@@ -73,6 +73,31 @@ def price_of(model: str, quality: str | None, own: float | None, n_images: int) 
     prices = (entry["text"], entry["image"], entry["output"])
     dearest = sum(n * price for n, price in zip(tokens, prices, strict=True)) / _MILLION
     return EditPrice(dearest, *prices)
+
+
+class PriceList:
+    """What edits with one, two or more images cost; arguments as of `price_of`."""
+
+    def __init__(self, model: str, quality: str | None, own: float | None) -> None:
+        self._model = model
+        self._quality = quality
+        self._own = own
+
+    def of(self, n_images: int) -> EditPrice | None:
+        """The price of an edit that sends so many images; `None` means that nobody knows."""
+        return price_of(self._model, self._quality, self._own, n_images)
+
+    def refuse_ceiling_without_price(self, max_cost: float | None) -> None:
+        """Refuse a ceiling that could not be kept.
+
+        Raises:
+            ValueError: there is a ceiling, and no price.
+        """
+        if max_cost is not None and self.of(1) is None:
+            raise ValueError(
+                f"expected price_per_image with max_cost, as the price of {self._model} is not "
+                "known; give it, or give max_images instead"
+            )
 
 
 class EditBudget:

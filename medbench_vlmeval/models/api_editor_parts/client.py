@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitedTooLong
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from ..judging.settings import JudgeSettings
+    from ...judging.settings import JudgeSettings
+    from ..api_editor import ServiceNames
 
 Result = TypeVar("Result")
 
@@ -21,33 +21,23 @@ _CHATTY_LOGGERS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ServiceNames:
-    """What a service calls its key and its address."""
+def resolved(
+    service: ServiceNames, model: str, base_url: str | None, key: str | None
+) -> JudgeSettings:
+    """Address and key as given, else from the environment, else the service's own.
 
-    keys: Sequence[str]
-    """Environment variables, in order."""
-    addresses: Sequence[str]
-    """Environment variables, in order."""
-    default: str
-    paths: Sequence[str]
-    """Ends of an address that people paste and the client adds itself."""
+    Raises:
+        ValueError: an address that is neither http nor https.
+    """
+    from ...judging.settings import JudgeSettings
 
-    def resolved(self, model: str, base_url: str | None, key: str | None) -> JudgeSettings:
-        """Address and key as given, else from the environment, else the service's own.
-
-        Raises:
-            ValueError: an address that is neither http nor https.
-        """
-        from ..judging.settings import JudgeSettings
-
-        whole = base_url or _first_set(self.addresses) or self.default
-        address, mark, query = whole.partition("?")
-        address = address.rstrip("/")
-        for path in self.paths:
-            address = address.removesuffix(path).rstrip("/")
-        key = (key or "").strip() or _first_set(self.keys)
-        return JudgeSettings(model=model, base_url=address + mark + query, api_key=key)
+    whole = base_url or _first_set(service.addresses) or service.default
+    address, mark, query = whole.partition("?")
+    address = address.rstrip("/")
+    for path in service.paths:
+        address = address.removesuffix(path).rstrip("/")
+    key = (key or "").strip() or _first_set(service.keys)
+    return JudgeSettings(model=model, base_url=address + mark + query, api_key=key)
 
 
 def _first_set(variables: Sequence[str]) -> str | None:
@@ -61,7 +51,7 @@ def within(seconds: float, send: Callable[[], Result]) -> Result:
     Raises:
         Failure: (of `judging.faults`) it took longer.
     """
-    from ..judging.faults import Failure
+    from ...judging.faults import Failure
 
     pool = ThreadPoolExecutor(1, thread_name_prefix=_THREAD_NAME)
     future = pool.submit(send)

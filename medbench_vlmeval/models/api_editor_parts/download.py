@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .api_editor_line import IMAGE_LOST
+from .line import IMAGE_LOST
 
 MAX_BYTES = 64 * 1024 * 1024
 _BLOCK = 1 << 16
@@ -25,7 +25,7 @@ def downloaded(url: str, *, secure: bool, timeout_s: float) -> bytes:
     Raises:
         Failure: another kind of address, more than 64 MB, or no answer in time.
     """
-    from ..judging.faults import Failure
+    from ...judging.faults import Failure
 
     accepted = ("https://",) if secure else ("http://", "https://")
     if not url.lower().startswith(accepted):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .api_editor_line import REFUSED_SETTING
+from .line import REFUSED_SETTING
 
 if TYPE_CHECKING:
-    from ..judging.faults import Failure
+    from ...judging.faults import Failure
 
 _BILLING = re.compile(r"\bbilling\b|\bprepa(?:y|id)|free[ -]tier", re.IGNORECASE)
 _NOTHING_ALLOWED = re.compile(r"\blimit: 0\b(?!\.)")
@@ -18,7 +18,7 @@ _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s\Z")
 
 def no_answer(message: str, *, status: int = 0, timed_out: bool = False) -> Failure:
     """The failure of a request that brought nothing that can be read."""
-    from ..judging.faults import Failure
+    from ...judging.faults import Failure
 
     return Failure(status, message, timed_out=timed_out)
 
@@ -32,7 +32,7 @@ def failure_of(error: Any) -> Failure:
     Args:
         error: ``google.genai.errors.APIError``.
     """
-    from ..judging.faults import Failure
+    from ...judging.faults import Failure
 
     status, message = int(error.code or 0), str(error.message or "")
     details = [*_details(error)]

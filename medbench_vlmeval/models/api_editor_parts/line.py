@@ -7,15 +7,15 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
-from .api_editor_answers import EditAnswer
-from .api_editor_budget import BudgetReached, EditBudget, EditPrice
-from .api_editor_gate import Gate
+from .answers import EditAnswer
+from .budget import BudgetReached, EditBudget, EditPrice
+from .gate import Gate
 
 if TYPE_CHECKING:
-    from ..judging.faults import Failure, Fault
+    from ...judging.faults import Failure, Fault
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +71,14 @@ class Effort:
             if value is not None and not value >= lowest:
                 raise ValueError(f"expected {name} of at least {lowest}, got {value!r}")
 
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> Effort:
+        """The effort that `options` ask for; its options are taken out of them."""
+        return cls(**{name: options.pop(name) for name in EFFORT_OPTIONS if name in options})
+
+
+EFFORT_OPTIONS = tuple(it.name for it in fields(Effort))
+
 
 class EditingStopped(Exception):
     """No further request makes sense, for a reason that names the remedy."""
@@ -123,7 +131,7 @@ class EditLine:
         raise self._gave_up(fault)
 
     def _transmit(self, send: Callable[[], EditAnswer], price: EditPrice | None) -> EditAnswer:
-        from ..judging.faults import Failure
+        from ...judging.faults import Failure
 
         dearest = price.dearest if price is not None else 0.0
         with self._gate.admitted():
@@ -150,7 +158,7 @@ class EditLine:
             return self._meaning_of(failed)
 
     def _meaning_of(self, failure: Failure) -> EditAnswer:
-        from ..judging.faults import Remedy, fault_of
+        from ...judging.faults import Remedy, fault_of
 
         fault = fault_of(failure)
         if failure.code == REFUSED_SETTING:
@@ -176,7 +184,7 @@ class EditLine:
 
     def _pause(self, fault: Fault, number: int) -> None:
         """Wait before repetition `number`, longer each time and never in step with others."""
-        from ..judging.faults import Remedy
+        from ...judging.faults import Remedy
 
         longest = min(_LONGEST_BACKOFF_S, self._effort.backoff_s * 2.0**number)
         drawn = random.uniform(0.0, longest)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from .api_editor_answers import EditAnswer, Upload
+from .answers import EditAnswer, Upload
 
 if TYPE_CHECKING:
-    from .base import EditRequest
+    from ..base import EditRequest
 
 
 class EditRecord:
@@ -42,7 +42,7 @@ class EditRecord:
         answered: Mapping[str, Any],
     ) -> None:
         """Write the line of one answer, or of a call that failed."""
-        from ..files import append_jsonl, sha256_bytes
+        from ...files import append_jsonl, sha256_bytes
 
         images = [
             {"sha256": sha256_bytes(it.data), "mime": it.mime, "converted": it.converted}
@@ -63,7 +63,7 @@ class EditRecord:
 
     def said(self, answer: EditAnswer) -> dict[str, Any]:
         """What the service answered, with the hash of the image in its place."""
-        from ..files import sha256_bytes
+        from ...files import sha256_bytes
 
         return {
             "result": _result(answer),
