@@ -145,11 +145,11 @@ class APIEditor(ImageEditor):
 
     def edit_requests(
         self, requests: Sequence[EditRequest]
-    ) -> list[Image.Image | bytes | NoImageReturned]:
+    ) -> Sequence[Image.Image | bytes | Exception]:
         """Several edits, kept as far as they come: a later one that fails loses no earlier one."""
         from .api_editor_parts.line import EditFailed, EditingStopped
 
-        results: list[Image.Image | bytes | NoImageReturned] = []
+        results: list[Image.Image | bytes | Exception] = []
         try:
             for request in requests:
                 results += super().edit_requests([request])

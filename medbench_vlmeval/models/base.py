@@ -39,7 +39,7 @@ class _Job:
     request: EditRequest
     key: str
     line: str | None = None
-    failure: NoImageReturned | None = None
+    failure: Exception | None = None
 
 
 class ImageEditor(BaseModel):
@@ -113,15 +113,18 @@ class ImageEditor(BaseModel):
 
     def edit_requests(
         self, requests: Sequence[EditRequest]
-    ) -> list[Image.Image | bytes | NoImageReturned]:
+    ) -> Sequence[Image.Image | bytes | Exception]:
         """Several edits in one go, in their order; what fails for one is in its place.
+
+        `NoImageReturned` in a place is an answer without an image, any other exception a failed
+        call, which ``--reuse`` asks again.
 
         One after another here. Override it where a model edits several images at once; it is given
         up to `batch_size` requests, of one size or not.
         """
         from ..editing import NoImageReturned
 
-        results: list[Image.Image | bytes | NoImageReturned] = []
+        results: list[Image.Image | bytes | Exception] = []
         for request in requests:
             try:
                 results.append(self.edit_request(request))
@@ -225,10 +228,10 @@ class ImageEditor(BaseModel):
             found += jobs
         return found
 
-    def _keep(self, job: _Job, result: Image.Image | bytes | NoImageReturned) -> None:
+    def _keep(self, job: _Job, result: Image.Image | bytes | Exception) -> None:
         from ..editing import NoImageReturned
 
-        if isinstance(result, NoImageReturned):
+        if isinstance(result, Exception):
             job.failure = result
             return
         try:

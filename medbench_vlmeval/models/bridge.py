@@ -106,8 +106,11 @@ class BridgedEditor(ImageEditor):
         from ..editing import NoImageReturned
 
         (result,) = self.edit_requests([request])
+        reason = _failed_call(result)
+        if reason is not None:
+            raise WorkerFailed(reason)
         if isinstance(result, NoImageReturned):
-            raise WorkerFailed(result.reason) if _is_failure(result) else result
+            raise result
         return result
 
     def edit_requests(
@@ -132,8 +135,9 @@ class BridgedEditor(ImageEditor):
             super()._make([job for job in jobs if job.line is None], message)
         for job in jobs:
             # A replica that failed fails the call, so that it is asked again.
-            if job.failure is not None and _is_failure(job.failure):
-                raise WorkerFailed(job.failure.reason)
+            reason = _failed_call(job.failure)
+            if reason is not None:
+                raise WorkerFailed(reason)
 
     def _ahead(self, message: Any, n_free: int) -> list[_Job]:
         # One picture that kills the worker must not take those around it along every time.
@@ -166,7 +170,10 @@ class BridgedEditor(ImageEditor):
         return self._asked
 
 
-def _is_failure(result: NoImageReturned) -> bool:
+def _failed_call(result: object) -> str | None:
+    """Why a result is a failed call, to be asked again; None for anything else."""
+    from ..editing import NoImageReturned
     from ..types import Status
 
-    return result.status is Status.API_FAIL
+    is_failed = isinstance(result, NoImageReturned) and result.status is Status.API_FAIL
+    return result.reason if is_failed else None  # type: ignore[attr-defined]

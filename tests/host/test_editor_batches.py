@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medbench_vlmeval.editing import NoImageReturned, read_edit_reply
+from medbench_vlmeval.editing import read_edit_reply
 from medbench_vlmeval.types import Status
 
 pytestmark = pytest.mark.host
@@ -38,7 +38,7 @@ def editor(**arguments: Any) -> Any:
 
         def edit_requests(
             self, requests: Sequence[EditRequest]
-        ) -> list[Image.Image | bytes | NoImageReturned]:
+        ) -> Sequence[Image.Image | bytes | Exception]:
             self.sizes.append(len(requests))
             return super().edit_requests(requests)
 
@@ -128,3 +128,32 @@ def test_a_replica_that_fails_leaves_its_place_and_a_first_that_fails_is_no_imag
 def test_a_number_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="replicas and batch_size"):
         editor(replicas=0)
+
+
+def test_one_failure_in_a_batch_is_one_failed_call_and_asked_again(dataset: Any) -> None:
+    from medbench_vlmeval.models.base import EditRequest
+
+    class Breaking(type(editor())):  # type: ignore[misc]
+        breaks = True
+
+        def edit_requests(
+            self, requests: Sequence[EditRequest]
+        ) -> Sequence[Image.Image | bytes | Exception]:
+            made: list[Image.Image | bytes | Exception] = list(super().edit_requests(requests))
+            if self.breaks and len(made) > 1:
+                made[1] = RuntimeError("out of luck")
+            return made
+
+    breaking = Breaking(batch_size=3)
+    breaking.sizes = []
+    lines = ask(breaking, dataset, [0])
+    assert read_edit_reply(lines[0]).status is Status.ANSWER
+    breaking.breaks = False
+    lines = ask(breaking, dataset, [1, 2])
+    assert [read_edit_reply(line).status for line in lines] == [Status.ANSWER] * 2
+    # 1 failed and is asked again, 2 was made with 0
+    assert breaking.sizes == [3, 3]
+    lonely = Breaking(batch_size=2, reuse_edits=False, name="lonely", replicas=2)
+    lonely.sizes = []
+    (line,) = ask(lonely, dataset, [3])
+    assert [it.stored is None for it in read_edit_reply(line).replicas] == [True]
