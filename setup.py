@@ -69,7 +69,7 @@ EXTRAS = {
         "peft>=0.11",
         "torch>=2.1",
     ],
-    "gemini": ["google-genai>=1.0"],
+    "gemini": ["google-genai>=1.0", "pydantic>=2.0"],
     "scale": ["dask[distributed]>=2024.1"],
     "ray": ["ray>=2.9"],
     "sample": ["pydicom>=2.4"],

@@ -22,7 +22,9 @@ def main() -> int:
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="where our own goes")
     arguments, pytest_arguments = parser.parse_known_args()
     try:
-        python = prepared_python("host,fast,sample,diffusers,gemini,test", arguments.env, arguments.venv.absolute())
+        python = prepared_python(
+            "host,fast,sample,diffusers,gemini,test", arguments.env, arguments.venv.absolute()
+        )
     except Stopped as stopped:
         print(f"\n{stopped}", file=sys.stderr)
         return 1

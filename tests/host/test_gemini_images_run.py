@@ -48,7 +48,7 @@ def test_a_configured_run_and_a_second_one(tmp_path: Path) -> None:
         assert statuses(host, "local-gemini") == {"answer": N}
 
 
-@pytest.mark.parametrize("name", ["gemini-2.0-flash-exp-image", "gemini-2.5-flash-image"])
+@pytest.mark.parametrize("name", ["gemini-2.0-flash-exp-image"])
 def test_the_api_pipeline_runs_the_entries(name: str, tmp_path: Path) -> None:
     host = Host("ms-vlmeval", tmp_path)
     with GeminiServer(Script(default=[edited(delay_s=0.05)])) as server:

@@ -43,12 +43,18 @@ def test_the_hosts_judge_options_reach_our_judge(name: str, tmp_path: Path) -> N
 
 def test_a_dead_judge_is_an_error_of_the_run_and_not_a_zero(tmp_path: Path) -> None:
     host = Host("ms-vlmeval", tmp_path)
-    arguments = ["--data", "MedEBench_sample", "--model", "Baseline-CopyInput"]
+    datasets = ("MedEBench_sample", "MedQ_Caption_sample")
     judge = ["--judge", "local-judge", "--judge-base-url", "http://127.0.0.1:9/v1"]
+    # An editor describes nothing, but what it says is judged like any text.
+    arguments = ["--data", *datasets, "--model", "Baseline-CopyInput"]
     host.run(*arguments, *judge, "--judge-retry", "0")
-    status = host.status("Baseline-CopyInput", "MedEBench_sample")
-    assert status["error_message"]
-    assert "metrics" not in status
+    for dataset in datasets:
+        status = host.status("Baseline-CopyInput", dataset)
+        assert status["error_message"]
+        assert "metrics" not in status
     scores = host.scores("Baseline-CopyInput", "MedEBench_sample")
     assert scores["CP"] == 1.0
     assert "EA" not in scores
+    described = host.scores("Baseline-CopyInput", "MedQ_Caption_sample")
+    assert "completeness" not in described
+    assert "Overall" not in described

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from medbench_vlmeval.files import read_jsonl
 
-from .environments import ROOT
 from .plugins import write_plugin
 from .running import Host
 
@@ -54,20 +52,6 @@ EXPECTED = {
     6: "api_fail",
     7: "answer",
 }
-
-
-def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "medebench.md").read_text(encoding="utf-8")
-    example = re.search(r"```python\n(.*?register_editor.*?)```", page, flags=re.DOTALL)
-    assert example is not None
-    folder = write_plugin(tmp_path / "plugin", "mirror_editor", example[1])
-    host = Host("ms-vlmeval", tmp_path, {"PYTHONPATH": str(folder)})
-    log = host.run("--data", "MedEBench_sample", "--model", "Mirror", "--limit", "3")
-    assert "CP strict" in log, "our table is in the host's log"
-    assert "Mirror_MedEBench_sample_scores.jsonl" in log
-    scores = host.scores("Mirror", "MedEBench_sample")
-    assert scores["n_expected"] == scores["n_answered"] == 3
-    assert scores["CP_strict"] < 1.0
 
 
 @pytest.mark.parametrize("mode", [(), ("--api-mode",)], ids=["local", "api-mode"])
