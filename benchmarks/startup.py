@@ -47,11 +47,12 @@ for name in names:
 searching = time.thread_time() - started
 
 started = time.thread_time()
-from medbench_vlmeval.hosting.registration import register
-done = register()
+import medbench_vlmeval
+medbench_vlmeval.register()
 registering = time.thread_time() - started
 started = time.thread_time()
-register()
+from medbench_vlmeval.hosting.registration import register
+done = register()
 again = time.thread_time() - started
 added = sorted({*sys.modules} - loaded)
 print(json.dumps({

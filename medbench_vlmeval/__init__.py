@@ -7,6 +7,8 @@ start-up hook calls `register` by itself; call it by hand only where that hook c
 
 from __future__ import annotations
 
+import gc
+
 __version__ = "0.1.0"
 
 __all__ = ["__version__", "register"]
@@ -20,6 +22,14 @@ def register() -> None:
     Raises:
         ImportError: VLMEvalKit is not installed. Remedy: ``pip install "medbench-vlmeval[host]"``.
     """
-    from .hosting.registration import register as register_with_host
+    # The host has made millions of objects by now. The few thousand that our modules are made of
+    # would make Python walk through all of them, which took ten times as long as the registration.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        from .hosting.registration import register as register_with_host
 
-    register_with_host()
+        register_with_host()
+    finally:
+        if was_enabled:
+            gc.enable()
