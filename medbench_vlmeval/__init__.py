@@ -7,8 +7,6 @@ start-up hook calls `register` by itself; call it by hand only where that hook c
 
 from __future__ import annotations
 
-import gc
-
 __version__ = "0.1.0"
 
 __all__ = ["__version__", "register"]
@@ -22,6 +20,8 @@ def register() -> None:
     Raises:
         ImportError: VLMEvalKit is not installed. Remedy: ``pip install "medbench-vlmeval[host]"``.
     """
+    import gc
+
     # The host has made millions of objects by now. The few thousand that our modules are made of
     # would make Python walk through all of them, which took ten times as long as the registration.
     was_enabled = gc.isenabled()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import inspect
 import logging
 import os
@@ -19,6 +20,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -112,7 +114,15 @@ def _import_submodules(package_name: str, failures: list[str]) -> None:
     package = importlib.import_module(package_name)
     for module in pkgutil.iter_modules(package.__path__, package_name + "."):
         with _isolated(f"module {module.name}", failures):
-            importlib.import_module(module.name)
+            if package_name != MODELS_PACKAGE or _registers_something(module.name):
+                importlib.import_module(module.name)
+
+
+def _registers_something(module_name: str) -> bool:
+    # Parts of an editor are imported by the editor, when it edits, and not at every host's start.
+    spec = importlib.util.find_spec(module_name)
+    source = getattr(spec, "origin", None) or ""
+    return not source.endswith(".py") or b"register_editor" in Path(source).read_bytes()
 
 
 def _import_plugins(failures: list[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from vlmeval.vlm.base import BaseModel
 
 from ..registry import register_editor
-from ..types import Box
+
+if TYPE_CHECKING:
+    from ..types import Box
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +88,8 @@ class FullImage(BoxBaseline):
     """The whole image."""
 
     def box(self, images: list[Path]) -> Box:
+        from ..types import Box
+
         height, width = _pixels(images[-1]).shape[:2]
         return Box(0, 0, width, height)
 
@@ -95,6 +99,8 @@ class CentreBox(BoxBaseline):
     """The middle half of both sides."""
 
     def box(self, images: list[Path]) -> Box:
+        from ..types import Box
+
         height, width = _pixels(images[-1]).shape[:2]
         return Box(width / 4, height / 4, 3 * width / 4, 3 * height / 4)
 
@@ -135,6 +141,8 @@ def _aligned_difference(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> 
 
 
 def _largest_spot(difference: NDArray[np.uint8]) -> Box:
+    from ..types import Box
+
     height, width = difference.shape
     _, spots = cv2.threshold(difference, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
     n_spots, labels, boxes, _ = cv2.connectedComponentsWithStats(spots)

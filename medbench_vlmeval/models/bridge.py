@@ -13,9 +13,6 @@ from PIL import Image
 
 from ..registry import register_editor
 from .base import EditRequest, ImageEditor
-from .bridge_launch import Sources, WorkerSetup
-from .bridge_link import Link
-from .bridge_process import WorkerFailed
 
 if TYPE_CHECKING:
     from ..editing import NoImageReturned
@@ -73,6 +70,9 @@ class BridgedEditor(ImageEditor):
         reuse_edits: bool = True,
         **others: Any,
     ) -> None:
+        from .bridge_launch import Sources, WorkerSetup
+        from .bridge_link import Link
+
         if start_timeout_s <= 0 or edit_timeout_s <= 0 or max_restarts < 0:
             raise ValueError(
                 "expected time-outs above 0 and max_restarts of at least 0, got "
@@ -104,6 +104,7 @@ class BridgedEditor(ImageEditor):
 
     def edit_request(self, request: EditRequest) -> Image.Image | bytes:
         from ..editing import NoImageReturned
+        from .bridge_process import WorkerFailed
 
         (result,) = self.edit_requests([request])
         reason = _failed_call(result)
@@ -128,6 +129,8 @@ class BridgedEditor(ImageEditor):
         self.link.close()
 
     def _make(self, jobs: list[_Job], message: Any) -> None:
+        from .bridge_process import WorkerFailed
+
         # One conversation at a time; what another thread's batch has made meanwhile is taken over.
         with self.link.lock:
             for job in jobs if self.reuse_edits else ():

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from .environments import clean_environ
+from .preloaded import preloaded
 
 HOSTS = ("ms-vlmeval", "upstream")
 
@@ -24,26 +26,40 @@ class Host:
     name: str
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
+    fresh: bool = False
+    """Start a new Python for every run, instead of sharing one import of the host."""
 
     @property
     def outputs(self) -> Path:
         return self.folder / "outputs"
 
     def run(self, *arguments: str, timeout: float = 240, **environ: str) -> str:
-        """Start the host; its whole output comes back. The exit status of the host says nothing."""
-        command = [*self._command(), *arguments, "--work-dir", str(self.outputs)]
+        """Run the host; its whole output comes back. The exit status of the host says nothing."""
+        arguments = (*arguments, "--work-dir", str(self.outputs))
+        environ = {**self._environ(), **self.environ, **environ}
+        if self.name == "upstream" or self.fresh or "PYTHONPATH" in environ:
+            status, output = self._run_fresh(arguments, environ, timeout)
+        else:
+            status, output = preloaded().run(
+                arguments, cwd=self.folder, environ=environ, timeout=timeout
+            )
+        assert status == 0, output[-4000:]
+        return output
+
+    def _run_fresh(
+        self, arguments: Sequence[str], environ: Mapping[str, str], timeout: float
+    ) -> tuple[int, str]:
         process = subprocess.run(
-            command,
+            [*self._command(), *arguments],
             cwd=self.folder,
-            env={**self._environ(), **self.environ, **environ},
+            env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             timeout=timeout,
             check=False,
         )
-        assert process.returncode == 0, process.stdout[-4000:]
-        return process.stdout
+        return process.returncode, process.stdout
 
     def start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes]:
         """Start the host and leave it running."""

@@ -39,7 +39,7 @@ EDITORS = (
 @pytest.fixture(scope="module", params=HOSTS)
 def sample_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Host:
     """All baselines on the sample pack, inference and evaluation in one go."""
-    host = Host(request.param, tmp_path_factory.mktemp("sample"))
+    host = Host(request.param, tmp_path_factory.mktemp("sample"), fresh=True)
     host.run("--data", "MedEBench_sample", "--model", *BASELINES, "--mode", "all")
     return host
 
