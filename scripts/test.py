@@ -30,7 +30,7 @@ def main() -> int:
         return 1
     step("tests")
     # A file's tests share runs of the host, so a file stays on one worker.
-    default = ["-q", "-n", "2", "--dist", "loadfile"]
+    default = ["-q", "-n", "3", "--dist", "loadfile"]
     command = [str(python), "-m", "pytest", *(pytest_arguments or default)]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

@@ -7,13 +7,16 @@ has to be decided; all others, and what it refuses, go to Pillow.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
+import sys
 import zlib
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from PIL import Image
 
 logger = logging.getLogger(__name__)
 
@@ -106,11 +109,32 @@ def _decoder(requested: str) -> Callable[[bytes], np.ndarray] | None:
     if requested == "pillow":
         return None
     try:
-        import pyspng
-    except ImportError as error:
+        return _loaded_pyspng()
+    except (ImportError, RuntimeError) as error:
         if requested == "pyspng":
             raise ImportError(
-                f'pyspng cannot be imported ({error}): pip install "medbench-vlmeval[fast]"'
+                f'pyspng cannot be used ({error}): pip install "medbench-vlmeval[fast]"'
             ) from error
         return None
-    return pyspng.load
+
+
+def _loaded_pyspng() -> Callable[[bytes], np.ndarray]:
+    """The decoder, once it has decoded a picture of one pixel.
+
+    VLMEvalKit loads libraries that bring a zlib of their own, and pyspng would call its functions
+    instead of those it was built with ("zlib init error"); on Linux it is told to prefer its own.
+    """
+    prefers_own = getattr(os, "RTLD_DEEPBIND", 0)
+    flags = sys.getdlopenflags() if prefers_own else 0
+    if prefers_own:
+        sys.setdlopenflags(os.RTLD_NOW | prefers_own)
+    try:
+        import pyspng
+    finally:
+        if prefers_own:
+            sys.setdlopenflags(flags)
+    stream = io.BytesIO()
+    Image.new("RGB", (1, 1)).save(stream, "PNG")
+    pyspng.load(stream.getvalue())
+    decode: Callable[[bytes], np.ndarray] = pyspng.load
+    return decode

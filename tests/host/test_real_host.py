@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -311,3 +312,16 @@ def test_the_launcher_works_where_start_up_files_are_not_read(
     command = ["-S", "-m", "medbench_vlmeval.run"]
     status, _ = run_host(environment, tmp_path, *command, PYTHONPATH=path)
     assert status["metrics"] == {"rows": 3}
+
+
+def test_pngs_are_decoded_fast_inside_the_host() -> None:
+    # The host loads a zlib of its own, which pyspng must not take for the one it was built with.
+    program = """
+import vlmeval
+import numpy as np
+from medbench_vlmeval.images import encode_png, png_decoder, read_rgb
+pixels = np.random.default_rng(0).integers(0, 256, (50, 40, 3), dtype=np.uint8)
+print(png_decoder(), np.array_equal(read_rgb(encode_png(pixels)).pixels, pixels))
+"""
+    process = run_python(sys.executable, "-c", program, environ=clean_environ())
+    assert process.stdout.split()[-2:] == ["pyspng", "True"], process.stderr

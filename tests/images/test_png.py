@@ -119,6 +119,20 @@ def test_the_limit_holds_before_anything_is_decoded(monkeypatch: pytest.MonkeyPa
         read_rgb(data, max_pixels=1199)
 
 
+def test_a_pyspng_that_cannot_decode_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        @staticmethod
+        def load(data: bytes) -> None:
+            raise RuntimeError("could not decode image: zlib init error")
+
+    monkeypatch.setitem(sys.modules, "pyspng", Broken)
+    monkeypatch.setenv(VARIABLE, "auto")
+    assert png_decoder() == "pillow"
+    monkeypatch.setenv(VARIABLE, "pyspng")
+    with pytest.raises(ImportError, match="zlib init error"):
+        png_decoder()
+
+
 def test_without_pyspng_pillow_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setitem(sys.modules, "pyspng", None)
