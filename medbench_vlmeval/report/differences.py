@@ -70,7 +70,7 @@ def run_difference(a: Run, b: Run) -> RunDifference:
     return RunDifference(
         a,
         b,
-        tuple(_facts(a.manifest, b.manifest)),
+        tuple(_facts({"model": a.model, **a.manifest}, {"model": b.model, **b.manifest})),
         tuple(
             moved
             for index in rows_a

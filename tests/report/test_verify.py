@@ -159,6 +159,7 @@ def test_two_runs_differ_in_what_they_were_made_with_and_in_samples(tmp_path: Pa
     b.manifest_path.write_text(json.dumps(manifest), encoding="utf-8")
     found = run_difference(a, Run.at(b.manifest_path))
     facts = {fact.name: (fact.a, fact.b) for fact in found.facts}
+    assert facts["model"] == ("M", "Other")
     assert facts["data.revision"] == (None, "another")
     assert facts["replies.answer"] == (3, 2)
     moved = {(it.index, it.metric): (it.a, it.b) for it in found.moved}
