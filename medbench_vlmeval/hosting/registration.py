@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
 import logging
 import os
@@ -114,15 +113,18 @@ def _import_submodules(package_name: str, failures: list[str]) -> None:
     package = importlib.import_module(package_name)
     for module in pkgutil.iter_modules(package.__path__, package_name + "."):
         with _isolated(f"module {module.name}", failures):
-            if package_name != MODELS_PACKAGE or _registers_something(module.name):
+            if package_name != MODELS_PACKAGE or _registers_something(module):
                 importlib.import_module(module.name)
 
 
-def _registers_something(module_name: str) -> bool:
+def _registers_something(module: pkgutil.ModuleInfo) -> bool:
     # Parts of an editor are imported by the editor, when it edits, and not at every host's start.
-    spec = importlib.util.find_spec(module_name)
-    source = getattr(spec, "origin", None) or ""
-    return not source.endswith(".py") or b"register_editor" in Path(source).read_bytes()
+    folder = getattr(module.module_finder, "path", None)
+    source = Path(str(folder), module.name.rpartition(".")[2] + ".py")
+    try:
+        return b"register_editor" in source.read_bytes()
+    except OSError:  # a package, or a module without its source
+        return True
 
 
 def _import_plugins(failures: list[str]) -> None:

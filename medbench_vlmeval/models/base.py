@@ -32,7 +32,7 @@ __all__ = ["EditRequest", "ImageEditor", "declined", "no_image", "read_message"]
 _SEED_RANGE = 2**31
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Job:
     """One edit on its way: what is asked, and the line or the failure it ends in."""
 

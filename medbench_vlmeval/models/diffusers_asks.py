@@ -17,7 +17,7 @@ Outcome = Union[Image.Image, "NoImageReturned", Exception]
 RequestKey = tuple[str, str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ask:
     """One edit as a pipeline is asked for it."""
 

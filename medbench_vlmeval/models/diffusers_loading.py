@@ -20,7 +20,7 @@ LOADING_ERRORS = (ImportError, MemoryError, OSError, ValueError)
 PIP_LINE = 'pip install "medbench-vlmeval[diffusers]"'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadedPipeline:
     """A pipeline in place."""
 

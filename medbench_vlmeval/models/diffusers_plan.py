@@ -15,7 +15,7 @@ OFFLOADS = ("", "model", "sequential")
 _PLACE = "{instruction}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PipelinePlan:
     """Which pipeline, which weights, and how one edit is asked of it."""
 

@@ -10,7 +10,7 @@ from PIL import Image
 SIZE_RULES = ("pipeline", "resize", "pad")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fitted:
     """A picture as a pipeline gets it."""
 

@@ -18,7 +18,8 @@ class Demonstration:
     changed: Path
 
 
-@dataclass(frozen=True)
+# Requests are never compared; methods that nobody calls would cost every start of the host.
+@dataclass(frozen=True, eq=False)
 class EditRequest:
     """One edit asked of a model."""
 
