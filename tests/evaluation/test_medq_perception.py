@@ -70,8 +70,9 @@ def test_ten_published_rows_can_be_recomputed() -> None:
     assert len(RESOLVABLE) >= 10
 
 
-def test_a_missing_answer_is_nobodys_fault_and_never_a_hit(tmp_path: Path) -> None:
-    data = benchmark(tmp_path, question(1, answer=None), question(2))
+@pytest.mark.parametrize("kind", ["mcq", "deg"])
+def test_a_missing_answer_is_nobodys_fault_and_never_a_hit(tmp_path: Path, kind: str) -> None:
+    data = benchmark(tmp_path, question(1, kind=kind, answer=None), question(2, kind=kind))
     result = evaluate(tmp_path, data, {1: None, 2: "B"})
     assert result.rows[0].scores["accuracy"].status is Status.DATA_ERROR
     assert (result.flat["accuracy"], result.flat["accuracy_n"]) == (1.0, 1)
