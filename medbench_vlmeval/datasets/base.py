@@ -63,6 +63,18 @@ class MedBenchDataset(ImageBaseDataset):
         found = metrics or {}
         return {name: found[name] for name in cls.HEADLINE if name in found}
 
+    @classmethod
+    def report_judge_err(
+        cls,
+        prediction_file: str | Path | None,
+        *,
+        total_samples: int | None = None,
+        judge_model: str | None = None,
+        error_message: str | None = None,
+    ) -> dict[str, int | None]:
+        """Judgements that failed: none, unless a data set that is judged overrides this."""
+        return {"failed": 0, "total": total_samples}
+
     def prediction_file(self, eval_file: str | os.PathLike[str]) -> Path:
         """The file the host means by `eval_file`.
 

@@ -178,18 +178,6 @@ class MedQChoices(MedQDataset):
         logger.info("\n%s", shown)
         return result.flat
 
-    @classmethod
-    def report_judge_err(
-        cls,
-        prediction_file: str | Path | None,
-        *,
-        total_samples: int | None = None,
-        judge_model: str | None = None,
-        error_message: str | None = None,
-    ) -> dict[str, int | None]:
-        """Scores need no judge here, so no judgement fails."""
-        return {"failed": 0, "total": total_samples}
-
 
 class MedQReasoning(MedQDataset):
     """Described and compared images, judged in four dimensions of 0 to 2."""

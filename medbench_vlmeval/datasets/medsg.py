@@ -139,18 +139,6 @@ class MedSG(MedBenchDataset):
         logger.info("\n%s", shown)
         return result.flat
 
-    @classmethod
-    def report_judge_err(
-        cls,
-        prediction_file: str | Path | None,
-        *,
-        total_samples: int | None = None,
-        judge_model: str | None = None,
-        error_message: str | None = None,
-    ) -> dict[str, int | None]:
-        """Nothing is judged here, so no judgement fails."""
-        return {"failed": 0, "total": total_samples}
-
     def asked_convention(self, predictions: Path) -> Convention:
         """The convention in which the rows of a prediction file were asked.
 

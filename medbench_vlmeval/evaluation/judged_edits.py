@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..data import MedEBenchSample
@@ -11,6 +11,7 @@ from ..judging import Judge, JudgeCall, JudgeStopped, Verdict
 from ..judging.medebench import medebench_call
 from ..official.medebench import judge_scores
 from ..types import Score, Status
+from .asking import asked_verdicts
 from .edited_rows import EditedSample
 from .options import EvaluationOptions
 from .run_files import RunFiles
@@ -50,7 +51,7 @@ def judge_rows(
         return Judgement(
             _all_with(rows, _blank()), f"EA and VQ were not judged, only estimated: {estimate}"
         )
-    verdicts, stopped = _verdicts(judge, calls, files)
+    verdicts, stopped = asked_verdicts(judge, calls, files, progress="Judging edits")
     return Judgement([_judged(row, verdicts.get(str(row.sample.id))) for row in rows], "", stopped)
 
 
@@ -79,19 +80,6 @@ def _call(row: EditedSample, options: EvaluationOptions) -> JudgeCall:
         {"organ": sample.organ, "task": sample.task},
         layout=options.judge_layout,
     )
-
-
-def _verdicts(
-    judge: Judge, calls: Sequence[JudgeCall], files: RunFiles
-) -> tuple[Mapping[str, Verdict], JudgeStopped | None]:
-    try:
-        verdicts = judge.run(calls, log_path=files.judge_replies, progress="Judging edits")
-    except JudgeStopped as error:
-        return error.verdicts, error
-    if calls and all(verdict.status is Status.API_FAIL for verdict in verdicts.values()):
-        reason = f"the judge answered none of {len(calls)} calls; see {files.judge_replies.name}"
-        return verdicts, JudgeStopped(reason, verdicts)
-    return verdicts, None
 
 
 def _judged(row: EditedSample, verdict: Verdict | None) -> EditedSample:

@@ -11,6 +11,7 @@ from ..judging import Judge, JudgeStopped
 from ..judging.choice_extraction import choice_call, choice_extraction_sha256
 from ..types import Status
 from .answered_questions import AnsweredQuestion, with_extraction
+from .asking import asked_verdicts
 from .options import EvaluationOptions
 from .run_files import RunFiles
 
@@ -54,13 +55,7 @@ def extract_choices(
         return Extraction(
             list(rows), note=f"letters were not extracted, only estimated: {estimate}"
         )
-    stopped = None
-    try:
-        verdicts = judge.run(calls, log_path=files.judge_replies, progress="Extracting letters")
-    except JudgeStopped as error:
-        verdicts, stopped = error.verdicts, error
-    if calls and stopped is None and all(v.status is Status.API_FAIL for v in verdicts.values()):
-        stopped = JudgeStopped(f"the judge answered none of {len(calls)} calls", verdicts)
+    verdicts, stopped = asked_verdicts(judge, calls, files, progress="Extracting letters")
     asked = {call.key for call in calls}
     done = [
         with_extraction(

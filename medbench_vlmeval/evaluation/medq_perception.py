@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..data import QUESTION_TYPES, MedQData, MedQQuestion
+from ..data import QUESTION_TYPES, MedQData
 from ..judging import Judge
 from ..predictions import read_predictions
 from ..stats import RESAMPLES, summarise
@@ -24,7 +24,7 @@ from .medq_extraction import Extraction, extract_choices
 from .medq_perception_metrics import ACCURACY, ACCURACY_EXTRACTED, METRICS
 from .medq_trials import Trials, trials_of
 from .options import EvaluationOptions
-from .prepared_rows import data_facts, predictions_by_index
+from .prepared_rows import data_facts, expected_samples, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def evaluate_medq_perception(
         JudgeStopped: the judge could not go on; everything finished is written.
     """
     options = options or EvaluationOptions()
-    samples = expected_samples(data, expected)
+    samples = expected_samples(data.name, data.samples, expected)
     files = RunFiles(prediction_file)
     replies, warnings = predictions_by_index(
         read_predictions(prediction_file), [sample.index for sample in samples]
@@ -93,23 +93,6 @@ def evaluate_medq_perception(
     if extraction.stopped is not None:
         raise extraction.stopped
     return result
-
-
-def expected_samples(data: MedQData, indices: Sequence[int] | None) -> list[MedQQuestion]:
-    """The samples a run is answerable for, in the order of the data.
-
-    Raises:
-        ValueError: no samples, or indices that are none of the data's.
-    """
-    if not data.samples:
-        raise ValueError(f"expected samples in {data.name}, got none; prepare the data again")
-    if indices is None:
-        return list(data.samples)
-    wanted = set(indices)
-    unknown = sorted(wanted - {sample.index for sample in data.samples})
-    if unknown:
-        raise ValueError(f"expected indices of {data.name}, got {unknown[:10]}")
-    return [sample for sample in data.samples if sample.index in wanted]
 
 
 def _write(

@@ -30,7 +30,7 @@ from .medq_reasoning_summary import (
     summarise_reasoning,
 )
 from .options import EvaluationOptions
-from .prepared_rows import data_facts, predictions_by_index
+from .prepared_rows import data_facts, expected_samples, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
 
 logger = logging.getLogger(__name__)
@@ -117,22 +117,13 @@ def _expected(
             f"expected data and templates of one kind, got {data.name} ({data.kind}) and "
             f"templates for {templates.kind}"
         )
-    if not data.samples:
-        raise ValueError(f"expected samples in {data.name}, got none; prepare the data again")
+    samples = expected_samples(data.name, data.samples, indices)
     if not any((sample.description or "").strip() for sample in data.samples):
         raise ValueError(
             f"expected reference descriptions in {data.name}, got none in {len(data.samples)} "
             "rows; its column `description` is absent or empty, prepare the data again"
         )
-    if indices is None:
-        return list(data.samples)
-    by_index = {sample.index: sample for sample in data.samples}
-    unknown = sorted(set(indices) - set(by_index))
-    if unknown:
-        raise ValueError(
-            f"expected indices of {data.name}, got {unknown[:10]}; prepare the data again"
-        )
-    return [by_index[index] for index in indices]
+    return samples
 
 
 def _problems(judgement: Judgement) -> list[str]:

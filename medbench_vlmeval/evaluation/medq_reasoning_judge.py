@@ -12,6 +12,7 @@ from ..judging import Judge, JudgeCall, JudgeStopped, Verdict
 from ..judging.medq import DIMENSIONS, SCORE, MedQTemplates, medq_calls
 from ..official.medq import score as official_points
 from ..types import MetricInfo, Score, Status
+from .asking import any_answered, asked_verdicts
 from .medq_reasoning_metrics import JUDGED, OFFICIAL, OVERALL, OVERALL_STRICT, STRICT, TOP
 from .medq_reasoning_rows import ReasoningRow
 from .options import EvaluationOptions
@@ -57,8 +58,8 @@ def judge_rows(
     logger.info("judge: %s", estimate)
     if options.estimate:
         return Judgement(_blank(rows), f"nothing was judged, only estimated: {estimate}")
-    verdicts, stopped = _verdicts(judge, calls, files)
-    if stopped is not None and not _any_answered(verdicts):
+    verdicts, stopped = asked_verdicts(judge, calls, files, progress="Judging descriptions")
+    if stopped is not None and not any_answered(verdicts):
         # Not even the rows without a reply get their 0: it would be the run's only number.
         silent = Score.unscored(Status.API_FAIL, "the judge answered nothing")
         return Judgement(_all_with(rows, silent, verdicts), "", stopped, len(calls))
@@ -77,23 +78,6 @@ def _calls(row: ReasoningRow, templates: MedQTemplates) -> tuple[JudgeCall, ...]
         labels,
         templates,
     )
-
-
-def _verdicts(
-    judge: Judge, calls: Sequence[JudgeCall], files: RunFiles
-) -> tuple[Mapping[str, Verdict], JudgeStopped | None]:
-    try:
-        verdicts = judge.run(calls, log_path=files.judge_replies, progress="Judging descriptions")
-    except JudgeStopped as error:
-        return error.verdicts, error
-    if calls and not _any_answered(verdicts):
-        reason = f"the judge answered none of {len(calls)} calls; see {files.judge_replies.name}"
-        return verdicts, JudgeStopped(reason, verdicts)
-    return verdicts, None
-
-
-def _any_answered(verdicts: Mapping[str, Verdict]) -> bool:
-    return any(verdict.status is not Status.API_FAIL for verdict in verdicts.values())
 
 
 def _blank(rows: Sequence[ReasoningRow]) -> list[ReasoningRow]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import fsum
+from dataclasses import dataclass
 
 from ..data.medq import MedQQuestion
 from ..judging import retest_sd
 from ..judging.medq import DIMENSIONS, SCORE
 from ..metrics import agreement_rate, quadratic_weighted_kappa
-from ..stats import summarise
-from ..types import MetricInfo, Summary
+from ..stats import sum_of_means, summarise
+from ..types import Summary
 from .medq_reasoning_metrics import (
     METRICS,
-    OFFICIAL,
     OVERALL,
     OVERALL_STRICT,
     QUALITY_READ,
@@ -67,26 +65,10 @@ def _of_group(rows: Sequence[ReasoningRow], group: str, group_by: str) -> list[S
         )
         for metric in METRICS
     }
-    for total, parts in ((OVERALL, OFFICIAL), (OVERALL_STRICT, STRICT)):
-        found[total.name] = _summed(found[total.name], found, parts)
+    for total in (OVERALL, OVERALL_STRICT):
+        parts = [found[name] for name in total.sum_of]
+        found[total.name] = sum_of_means(found[total.name], parts)
     return list(found.values())
-
-
-def _summed(
-    total: Summary, found: Mapping[str, Summary], parts: Mapping[str, MetricInfo]
-) -> Summary:
-    means = [found[metric.name] for metric in parts.values()]
-    return replace(
-        total,
-        value=_sum([mean.value for mean in means]),
-        floor=_sum([mean.floor for mean in means]),
-        ceiling=_sum([mean.ceiling for mean in means]),
-    )
-
-
-def _sum(numbers: Sequence[float | None]) -> float | None:
-    known = [number for number in numbers if number is not None]
-    return fsum(known) if len(known) == len(numbers) else None
 
 
 def quality_agreement(rows: Sequence[ReasoningRow]) -> Agreement:

@@ -25,7 +25,7 @@ from ..stats import RESAMPLES, summarise
 from ..types import MetricInfo, Status, Summary
 from .grounded_boxes import GroundedSample, SentSize, grounded, score_record, with_mask_scores
 from .medsg_metrics import ACC_50, IOU, MASK_IOU, METRICS, THRESHOLDS
-from .prepared_rows import data_facts, predictions_by_index
+from .prepared_rows import data_facts, expected_samples, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def evaluate_medsg(
     Raises:
         ValueError: a prediction file that cannot be used, or no samples at all.
     """
-    samples = _expected(data, expected)
+    samples = expected_samples(data.name, data.samples, expected)
     replies, warnings = predictions_by_index(
         read_predictions(prediction_file), [sample.index for sample in samples]
     )
@@ -94,18 +94,6 @@ def evaluate_medsg(
         **(environment or {}),
     }
     return _write(rows, RunFiles(prediction_file), warnings, facts)
-
-
-def _expected(data: MedSGData, indices: Sequence[int] | None) -> list[MedSGSample]:
-    if not data.samples:
-        raise ValueError(f"expected samples in {data.name}, got none; prepare the data again")
-    if indices is None:
-        return list(data.samples)
-    by_index = {sample.index: sample for sample in data.samples}
-    unknown = sorted(set(indices) - set(by_index))
-    if unknown:
-        raise ValueError(f"expected indices of {data.name}, got {unknown[:10]}")
-    return [by_index[index] for index in indices]
 
 
 def _probed(

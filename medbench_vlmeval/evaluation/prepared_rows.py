@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..predictions import PredictionTable, join_on_index
 
@@ -21,6 +21,35 @@ class PreparedData(Protocol):
     def source(self) -> str: ...
     @property
     def samples(self) -> Sequence[Any]: ...
+
+
+class IndexedSample(Protocol):
+    """A sample, as far as the host's index names it."""
+
+    @property
+    def index(self) -> int: ...
+
+
+Sample = TypeVar("Sample", bound=IndexedSample)
+
+
+def expected_samples(
+    name: str, samples: Sequence[Sample], indices: Sequence[int] | None
+) -> list[Sample]:
+    """The samples a run is answerable for: those named, in their order, or all.
+
+    Raises:
+        ValueError: no samples, or an index that is none of theirs.
+    """
+    if not samples:
+        raise ValueError(f"expected samples in {name}, got none; prepare the data again")
+    if indices is None:
+        return list(samples)
+    by_index = {sample.index: sample for sample in samples}
+    unknown = sorted(set(indices) - set(by_index))
+    if unknown:
+        raise ValueError(f"expected indices of {name}, got {unknown[:10]}; prepare the data again")
+    return [by_index[index] for index in indices]
 
 
 def data_facts(data: PreparedData, n_expected: int) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import fsum
+from dataclasses import dataclass
 from typing import Any
 
 from ..files import sha256_file
-from ..stats import summarise
+from ..stats import sum_of_means, summarise
 from ..types import MetricInfo, Score, Summary
 from .runs import Run, RunUnreadable, read_score
 
@@ -93,23 +92,9 @@ def _of_group(
             )
     for metric in metrics:
         if metric.sum_of and metric.name in found:
-            found[metric.name] = _summed(found, metric)
+            parts = [found[name] for name in metric.sum_of if name in found]
+            found[metric.name] = sum_of_means(found[metric.name], parts)
     yield from found.values()
-
-
-def _summed(found: Mapping[str, Summary], metric: MetricInfo) -> Summary:
-    parts = [found[name] for name in metric.sum_of if name in found]
-    return replace(
-        found[metric.name],
-        value=_sum([part.value for part in parts]),
-        floor=_sum([part.floor for part in parts]),
-        ceiling=_sum([part.ceiling for part in parts]),
-    )
-
-
-def _sum(numbers: Sequence[float | None]) -> float | None:
-    known = [number for number in numbers if number is not None]
-    return fsum(known) if known and len(known) == len(numbers) else None
 
 
 def _hash_problems(run: Run) -> Iterator[str]:

@@ -12,7 +12,7 @@ from .detectable import (
     detectable_from_fixed,
     smallest_detectable_difference,
 )
-from .intervals import Interval, mean_interval, summarise
+from .intervals import Interval, mean_interval, sum_of_means, summarise
 from .pairs import PairedDifference, paired_differences
 from .ranks import NeighbourOrder, RankSpread, RankStability, rank_stability
 from .resampling import RESAMPLES
@@ -37,5 +37,6 @@ __all__ = [
     "paired_differences",
     "rank_stability",
     "smallest_detectable_difference",
+    "sum_of_means",
     "summarise",
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import fsum
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -125,3 +126,21 @@ def _value_in_mean(score: Score, metric: MetricInfo) -> float | None:
 def _with_open(values: Sequence[float], n_open: int, fill: float) -> float | None:
     total = len(values) + n_open
     return (sum(values) + fill * n_open) / total if total else None
+
+
+def sum_of_means(total: Summary, parts: Sequence[Summary]) -> Summary:
+    """`total` with the sum of the parts' means as its value, and so its floor and ceiling.
+
+    None where there is no part, or one has no mean. Interval and counts stay those of `total`.
+    """
+    return replace(
+        total,
+        value=_sum([part.value for part in parts]),
+        floor=_sum([part.floor for part in parts]),
+        ceiling=_sum([part.ceiling for part in parts]),
+    )
+
+
+def _sum(numbers: Sequence[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return fsum(known) if known and len(known) == len(numbers) else None
