@@ -61,7 +61,7 @@ EXTRAS = {
     "hub": ["huggingface_hub>=0.23", "pyarrow>=14"],
     "judge": ["openai>=1.56", "peewee>=3.17", "tenacity>=8.2"],
     "fast": ["numba>=0.59", "pyspng>=0.1.3"],
-    "report": ["jinja2>=3.1"],
+    "report": ["jinja2>=3.1", "itables>=2.5"],
     "diffusers": [
         "diffusers>=0.32",
         "transformers>=4.40",
@@ -80,6 +80,7 @@ EXTRAS["test"] = [
     "hypothesis>=6.100",
     "pycocotools>=2.0.7",
     "xlsxwriter>=3.1",
+    "selenium>=4.20",
     # the installation tests build the package with the tools of the test environment
     "pip>=23.2",
     "setuptools>=64",
