@@ -49,7 +49,7 @@ PEERS = {
     "parsing": set(),
     "evaluation": set(),
 }
-APART = {"report": {"types", "stats", "files", "report"}}
+APART = {"report": {"types", "stats", "files", "naming", "report"}}
 """Units outside the order: reports read finished runs and know nothing of how they came about."""
 
 HOST_FACING = {"datasets", "models", "hosting", "hosting.image_fidelity"}

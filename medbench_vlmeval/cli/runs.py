@@ -15,9 +15,13 @@ from ..files import to_plain
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def results(outputs: tuple[Path, ...], as_json: bool) -> None:
     """List the finished runs below OUTPUTS, one line a run."""
-    from ..evaluation.finished_runs import finished_runs, runs_table
+    from ..report.collecting import collecting
+    from ..report.listing import finished_runs, runs_table
 
-    runs = finished_runs(outputs)
+    with collecting(outputs) as found:
+        runs = finished_runs(found.runs)
+        for problem in found.problems:
+            click.echo(problem, err=True)
     if not runs:
         raise click.ClickException(
             f"no finished run below {', '.join(map(str, outputs))}; expected *_score.json there"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import read_jsonl
+from ..naming import parse_stem
 from ..types import MetricInfo, Score, Status
 
 MANIFEST_SUFFIX = "_manifest.json"
@@ -28,6 +29,8 @@ class Run:
 
     manifest_path: Path
     manifest: Mapping[str, Any]
+    origin: str = ""
+    """Where a reader finds it when that is not its folder: the archive it was unpacked from."""
 
     @classmethod
     def at(cls, path: Path | str) -> Run:
@@ -40,7 +43,7 @@ class Run:
         return cls.read(_manifest_of(Path(path)))
 
     @classmethod
-    def read(cls, manifest_path: Path) -> Run:
+    def read(cls, manifest_path: Path, origin: str = "") -> Run:
         """The run whose manifest this is.
 
         Raises:
@@ -59,7 +62,7 @@ class Run:
                 f"{schema!r}; it was written by medbench-vlmeval "
                 f"{manifest.get('medbench_vlmeval', '?')}: use that version or a newer one"
             )
-        return cls(manifest_path, manifest)
+        return cls(manifest_path, manifest, origin)
 
     @property
     def stem(self) -> str:
@@ -75,11 +78,25 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model's name, as far as the name of the files tells."""
-        for joint in ("@", "_"):
-            if self.stem.endswith(f"{joint}{self.dataset}"):
-                return self.stem.removesuffix(f"{joint}{self.dataset}")
-        return self.stem
+        """The model's name, as far as the name of the files tells.
+
+        VLMEvalKit writes ``model_dataset``; `medbench score` a reversible ``model@dataset``.
+        """
+        try:
+            model, dataset = parse_stem(self.stem)
+        except ValueError:
+            model, dataset = self.stem, ""
+        return model if dataset == self.dataset else self.stem.removesuffix(f"_{self.dataset}")
+
+    @property
+    def place(self) -> str:
+        """Where the run lies, for a reader."""
+        return self.origin or str(self.manifest_path.parent)
+
+    @property
+    def created(self) -> str:
+        """When it was evaluated, as ISO 8601 in UTC; empty where the manifest does not say."""
+        return str(self.manifest.get("created") or "")
 
     @property
     def predictions(self) -> Path:

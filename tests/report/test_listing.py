@@ -6,13 +6,22 @@ from pathlib import Path
 import pytest
 
 from medbench_vlmeval.data import MedEBenchData
-from medbench_vlmeval.evaluation.finished_runs import finished_runs, runs_table
 from medbench_vlmeval.evaluation.medebench import evaluate_medebench
+from medbench_vlmeval.report.collecting import collecting
+from medbench_vlmeval.report.listing import FinishedRun, finished_runs, runs_table
+from medbench_vlmeval.report.runs import Run, RunUnreadable
 
 from ..data.releases import picture
-from .conftest import Predict
+from ..evaluation.conftest import Predict, lmu, make_data, predict, store
+
+__all__ = ["lmu", "make_data", "predict", "store"]
 
 MakeData = Callable[..., MedEBenchData]
+
+
+def listed(folder: Path) -> list[FinishedRun]:
+    with collecting([folder]) as found:
+        return finished_runs(found.runs)
 
 
 def test_runs_are_found_below_a_folder_and_links_are_not_counted(
@@ -21,9 +30,10 @@ def test_runs_are_found_below_a_folder_and_links_are_not_counted(
     data = make_data(2)
     paths = [predict({1: picture(1)}, model=model) for model in ("B", "A")]
     evaluate_medebench(paths, data)
-    summary = paths[0].with_name("B_MedEBench_test_score.json")
-    (tmp_path / "run" / "B_MedEBench_test_score.json").symlink_to(summary)
-    runs = finished_runs([tmp_path / "run"])
+    for suffix in ("_score.json", "_manifest.json", "_scores.jsonl"):
+        path = paths[0].with_name(f"B_MedEBench_test{suffix}")
+        (tmp_path / "run" / path.name).symlink_to(path)
+    runs = listed(tmp_path / "run")
     assert [(run.model, run.dataset) for run in runs] == [
         ("A", "MedEBench_test"),
         ("B", "MedEBench_test"),
@@ -38,9 +48,12 @@ def test_a_damaged_summary_is_named(make_data: MakeData, predict: Predict, tmp_p
     path = predict({1: picture(1)})
     evaluate_medebench([path], make_data(1))
     path.with_name("M_MedEBench_test_score.json").write_text("{")
-    with pytest.raises(ValueError, match=r"M_MedEBench_test_score\.json: not JSON"):
-        finished_runs([tmp_path])
+    with pytest.raises(RunUnreadable, match=r"M_MedEBench_test_score\.json: cannot be read"):
+        finished_runs([Run.at(path)])
+    with collecting([tmp_path]) as found:
+        assert found.runs == ()
+        assert any("M_MedEBench_test_score.json is not the file" in it for it in found.problems)
 
 
 def test_an_empty_folder_has_no_runs(tmp_path: Path) -> None:
-    assert finished_runs([tmp_path]) == []
+    assert listed(tmp_path) == []

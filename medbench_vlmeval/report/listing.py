@@ -1,9 +1,8 @@
-"""Finding finished runs in output folders, and listing them side by side."""
+"""Finished runs side by side, one line a run: what ``medbench results`` prints."""
 
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..naming import parse_stem
+from .runs import Run
+from .safe_text import terminal_text, visible
 
-_SUFFIX = "_score.json"
 _MOST_COLUMNS = 6
+_WIDTH = 118
 
 
 @dataclass(frozen=True)
@@ -29,43 +29,23 @@ class FinishedRun:
     manifest: dict[str, Any]
 
 
-def finished_runs(outputs: Iterable[Path]) -> list[FinishedRun]:
-    """Runs whose summary and manifest lie below `outputs`, newest first for a model and data set.
-
-    The links that VLMEvalKit puts beside its run folders are not counted twice.
+def finished_runs(runs: Iterable[Run]) -> list[FinishedRun]:
+    """The overall numbers of runs, by data set, model and time.
 
     Raises:
-        ValueError: a summary or manifest that is not JSON; the message names it.
+        RunUnreadable: a summary that is not JSON; the message names it.
     """
-    seen: set[Path] = set()
-    runs: list[FinishedRun] = []
-    for root in outputs:
-        for path in sorted(root.rglob(f"*{_SUFFIX}")):
-            real = path.resolve()
-            manifest = real.with_name(real.name[: -len(_SUFFIX)] + "_manifest.json")
-            if real in seen or not manifest.is_file():
-                continue
-            seen.add(real)
-            runs.append(_read(real, manifest))
-    return sorted(runs, key=lambda run: (run.dataset, run.model, str(run.manifest.get("created"))))
-
-
-def _read(summary: Path, manifest: Path) -> FinishedRun:
-    try:
-        values = json.loads(summary.read_text(encoding="utf-8"))
-        facts = json.loads(manifest.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{summary}: not JSON ({error}); evaluate the run again") from error
-    dataset = str(facts.get("data", {}).get("name", "?"))
-    model = _model_of(summary.name[: -len(_SUFFIX)], dataset)
-    return FinishedRun(model, dataset, summary, values, facts)
-
-
-def _model_of(stem: str, dataset: str) -> str:
-    # The host writes <model>_<data>; `medbench score` writes a reversible <model>@<data>.
-    if stem.endswith(f"@{dataset}"):
-        return parse_stem(stem)[0]
-    return stem.removesuffix(f"_{dataset}")
+    ordered = sorted(runs, key=lambda run: (run.dataset, run.model, run.created))
+    return [
+        FinishedRun(
+            run.model,
+            run.dataset,
+            run.beside("_score.json"),
+            dict(run.summary),
+            dict(run.manifest),
+        )
+        for run in ordered
+    ]
 
 
 def runs_table(runs: Iterable[FinishedRun]) -> str:
@@ -74,11 +54,13 @@ def runs_table(runs: Iterable[FinishedRun]) -> str:
     for run in runs:
         by_dataset.setdefault(run.dataset, []).append(run)
     stream = io.StringIO()
-    console = Console(file=stream, width=118, color_system=None, legacy_windows=False)
+    console = Console(file=stream, width=_WIDTH, color_system=None, legacy_windows=False)
     for dataset, members in by_dataset.items():
         console.print(_table(dataset, members))
     places = [
-        f"{run.model}: {run.summary.parent}" for group in by_dataset.values() for run in group
+        f"{visible(run.model)}: {run.summary.parent}"
+        for group in by_dataset.values()
+        for run in group
     ]
     return stream.getvalue() + "\n".join(places)
 
@@ -86,7 +68,7 @@ def runs_table(runs: Iterable[FinishedRun]) -> str:
 def _table(dataset: str, runs: list[FinishedRun]) -> Table:
     columns = _columns(runs)
     is_judged = any(metric.get("judged") for run in runs for metric in _metrics_of(run))
-    table = Table(title=_plain(dataset), title_justify="left")
+    table = Table(title=terminal_text(dataset), title_justify="left")
     table.add_column("model", overflow="fold")
     for name in (*columns, "expected", "answered", "scored"):
         table.add_column(name.replace("_", " "), justify="right")
@@ -97,8 +79,8 @@ def _table(dataset: str, runs: list[FinishedRun]) -> Table:
         values = [_shown(run.values, name) for name in columns]
         counts = [f"{run.values.get(name, 0):.0f}" for name in ("n_expected", "n_answered")]
         scored = _scored(run.values, columns)
-        judged_by = [_plain(str(judge))] if is_judged else []
-        table.add_row(_plain(run.model), *values, *counts, scored, *judged_by)
+        judged_by = [terminal_text(str(judge))] if is_judged else []
+        table.add_row(terminal_text(run.model), *values, *counts, scored, *judged_by)
     return table
 
 
@@ -134,7 +116,3 @@ def _scored(values: dict[str, float], columns: list[str]) -> str:
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), 0))
     return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.items())
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")

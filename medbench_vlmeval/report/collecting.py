@@ -1,0 +1,171 @@
+"""Finding finished runs in output folders of both hosts, in single files and in .zip files."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath, PurePosixPath
+
+from ..files import sha256_file
+from .runs import MANIFEST_SUFFIX, Run, RunUnreadable
+from .zipped import unpack_runs
+
+_TABLE_SUFFIXES = (".xlsx", ".tsv", ".csv", ".json", ".jsonl", ".pkl")
+_OF_OURS = re.compile(
+    r"(?P<model>.+?)[_@](?:Med(?:EBench|SG|Q)\w*_(?:dev|test|sample)"
+    r"|(?:Medqbench|MedQDEGBench)[A-Za-z]*(?:_dev|_test)?)"
+)
+"""A file that holds predictions for one of our data sets, by its name without ending."""
+_READ = ("_scores.jsonl", "_score.json", "_acc.csv")
+"""What is read of a run; a board from files that do not belong together would be wrong."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The runs that were found, and what was found but cannot be used, a line each."""
+
+    runs: tuple[Run, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass
+class _Finds:
+    runs: list[Run] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    seen: set[Path] = field(default_factory=set)
+
+
+@contextmanager
+def collecting(paths: Iterable[Path]) -> Iterator[Collected]:
+    """The runs below folders, behind single files, and in .zip files given or lying in folders.
+
+    A run counts once however many links lead to it. Predictions that were never evaluated, damaged
+    files and manifests of a newer version are problems, named with their remedy. What is unpacked
+    lives as long as the context.
+
+    Args:
+        paths: folders, manifests or any file of a run, .zip files.
+    """
+    found = _Finds()
+    with tempfile.TemporaryDirectory(prefix="medbench-runs-") as scratch:
+        for path in paths:
+            _collect(path, Path(scratch), found)
+        yield Collected(tuple(found.runs), tuple(dict.fromkeys(found.problems)))
+
+
+def _collect(path: Path, scratch: Path, found: _Finds) -> None:
+    if path.is_dir():
+        _collect_folder(path, found)
+        for archive in sorted(path.rglob("*.zip")):
+            _collect_archive(archive, scratch, found)
+    elif path.suffix.lower() == ".zip":
+        _collect_archive(path, scratch, found)
+    else:
+        try:
+            _add(Run.at(path), found)
+        except RunUnreadable as error:
+            found.problems.append(str(error))
+
+
+def _collect_archive(archive: Path, scratch: Path, found: _Finds) -> None:
+    real = archive.resolve()
+    if real in found.seen:
+        return
+    found.seen.add(real)
+    target = scratch / str(len(found.seen))
+    target.mkdir()
+    unpacked = unpack_runs(archive, target)
+    found.problems += unpacked.problems
+    for folder, origin in unpacked.folders.items():
+        _collect_folder(folder, found, origin)
+    names = [PurePosixPath(name) for name in unpacked.names]
+    found.problems += [f"{archive}: {text}" for text in _not_evaluated(names)]
+
+
+def _collect_folder(folder: Path, found: _Finds, origin: str = "") -> None:
+    files = _files_below(folder)
+    for path in files:
+        if path.name.endswith(MANIFEST_SUFFIX) and path not in found.seen:
+            _add_manifest(path, found, origin)
+    found.problems += [
+        f"{origin or path.parent}: {path.name} has no manifest beside it, the evaluation was "
+        "killed; evaluate again"
+        for path in files
+        if path.name.endswith("_scores.jsonl") and not _manifest_beside(path).is_file()
+    ]
+    found.problems += _not_evaluated(files)
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """Every file once, by its real path; links of VLMEvalKit lead from a model's folder to runs."""
+    real = dict.fromkeys(path.resolve() for path in sorted(folder.rglob("*")) if path.is_file())
+    return list(real)
+
+
+def _manifest_beside(scores: Path) -> Path:
+    return scores.with_name(scores.name.removesuffix("_scores.jsonl") + MANIFEST_SUFFIX)
+
+
+def _add_manifest(path: Path, found: _Finds, origin: str) -> None:
+    found.seen.add(path)
+    try:
+        run = Run.read(path, origin)
+    except RunUnreadable as error:
+        # Other programs write manifests, too; one of a run has scores beside it.
+        if path.with_name(path.name.removesuffix(MANIFEST_SUFFIX) + "_scores.jsonl").is_file():
+            shown = f"{origin}: {path.name}" if origin else str(path)
+            found.problems.append(str(error).replace(str(path), shown))
+        return
+    if isinstance(run.manifest.get("predictions"), dict):
+        _add(run, found)
+
+
+def _add(run: Run, found: _Finds) -> None:
+    found.seen.add(run.manifest_path.resolve())
+    problem = _damage(run)
+    if problem:
+        found.problems.append(f"{run.place}: {problem}")
+    else:
+        found.runs.append(run)
+
+
+def _damage(run: Run) -> str:
+    """What is wrong with the files of a run, by the hashes that its manifest has of them."""
+    if not run.dataset:
+        return f"{run.manifest_path.name} names no data set; evaluate again"
+    hashes = run.manifest.get("files", {})
+    for suffix in _READ:
+        path = run.beside(suffix)
+        if not path.is_file():
+            return f"{path.name} is not there; evaluate again"
+        if path.name in hashes and sha256_file(path) != hashes[path.name]:
+            return (
+                f"{path.name} is not the file that the manifest was written for; see what changed "
+                "with medbench verify, or evaluate again"
+            )
+    return ""
+
+
+def _not_evaluated(files: Sequence[PurePath]) -> Iterator[str]:
+    evaluated = {
+        it.with_name(it.name.removesuffix(MANIFEST_SUFFIX))
+        for it in files
+        if it.name.endswith(MANIFEST_SUFFIX)
+    }
+    for path in files:
+        matched = _OF_OURS.fullmatch(path.stem)
+        if path.suffix.lower() not in _TABLE_SUFFIXES or matched is None:
+            continue
+        if path.with_name(path.stem) in evaluated:
+            continue
+        if matched["model"].isdigit() and path.suffix == ".pkl":
+            # Answers of one process, which VLMEvalKit joins at the end.
+            yield f"predictions, but not finished: {path}; run the host again with --reuse"
+        else:
+            yield (
+                f"predictions, but not evaluated: {path}; run medbench score, or the host again "
+                "with --mode eval"
+            )
