@@ -66,7 +66,7 @@ def rendered(
 
 def asset(name: str) -> str:
     """The text of a file below ``report/html``."""
-    return resources.files(__package__).joinpath(_FOLDER, name).read_text(encoding="utf-8")
+    return (resources.files(__package__) / _FOLDER / name).read_text(encoding="utf-8")
 
 
 def needed_for_reports(module: str) -> ModuleType:
