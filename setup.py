@@ -61,7 +61,7 @@ EXTRAS = {
     "hub": ["huggingface_hub>=0.23", "pyarrow>=14"],
     "judge": ["openai>=1.56", "peewee>=3.17", "tenacity>=8.2"],
     "fast": ["numba>=0.59", "pyspng>=0.1.3"],
-    "report": ["jinja2>=3.1", "itables>=2.5"],
+    "report": ["jinja2>=3.1", "itables>=2.5", "matplotlib>=3.7"],
     "diffusers": [
         "diffusers>=0.32",
         "transformers>=4.40",
@@ -73,6 +73,7 @@ EXTRAS = {
     "scale": ["dask[distributed]>=2024.1"],
     "ray": ["ray>=2.9"],
     "sample": ["pydicom>=2.4"],
+    "agreement": ["krippendorff>=0.6"],
 }
 EXTRAS["test"] = [
     "pytest>=8.0",
@@ -85,6 +86,7 @@ EXTRAS["test"] = [
     "pip>=23.2",
     "setuptools>=64",
     "wheel>=0.40",
+    *EXTRAS["agreement"],
     *EXTRAS["fast"],
     *EXTRAS["hub"],
     *EXTRAS["report"],
