@@ -40,6 +40,34 @@ def quadratic_weighted_kappa(a: Sequence[float], b: Sequence[float]) -> float | 
     return float(1.0 - observed / by_chance)
 
 
+def cohen_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Cohen's kappa, of two raters over the same cases, for grades that are names only.
+
+    Args:
+        a: N grades; they are equal or not, and how far they lie apart does not matter.
+        b: As `a`, case by case; the order of the raters does not matter.
+
+    Returns:
+        1.0 for equal grades, 0.0 for as much agreement as chance gives, negative for less. None
+        where it is undefined: no cases, or all grades of both raters the same.
+
+    Raises:
+        ValueError: as `quadratic_weighted_kappa`.
+
+    References:
+        Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
+        Measurement 20 (1960), doi:10.1177/001316446002000104.
+    """
+    first, second = _paired(a, b)
+    if not first.size or ((first == first[0]).all() and (second == first[0]).all()):
+        return None
+    grades = np.union1d(first, second)
+    shares = [(rater[:, None] == grades).mean(axis=0) for rater in (first, second)]
+    by_chance = float(shares[0] @ shares[1])
+    observed = float((first == second).mean())
+    return (observed - by_chance) / (1.0 - by_chance)
+
+
 def agreement_rate(a: Sequence[float], b: Sequence[float]) -> float | None:
     """The share of cases to which two raters give the same grade.
 
