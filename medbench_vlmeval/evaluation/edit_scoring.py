@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..edits_folder import LOSSY_SUFFIXES
 from ..images import ImageUnreadable, read_rgb, read_roi, resize_like
 from ..metrics.edit import EditMetrics, PreparedSample, edit_metrics
+from ..metrics.gaming import EditSigns, edit_signs
 from ..types import Score, Status
+from .medebench_metrics import COPIED_REFERENCE, EDIT_ELSEWHERE, NO_EDIT
 
 SSIM_WINDOW = 7
 """Side of the window, in pixels; images below it have no SSIM."""
@@ -25,7 +29,7 @@ class EditTask:
     previous: str | None
     roi: str | None
     edited: tuple[str | None, ...]
-    has_reference: bool = True
+    reference: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class EditOutcome:
     context: Score
     psnr_inside: Score
     psnr_outside: Score
+    signs: Mapping[str, Score]
+    """Columns of `metrics.gaming`, by name: 1 where the sign is there."""
     flags: frozenset[str] = frozenset()
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
@@ -43,7 +49,7 @@ class EditOutcome:
 def score_edits(tasks: Sequence[EditTask]) -> list[tuple[EditOutcome | None, ...]]:
     """Score chunks of samples; the function that workers run.
 
-    Previous image and ROI of a sample are decoded once for all its edited images.
+    The images of a sample are decoded once for all its edited images.
 
     Returns:
         For each task one outcome per edited image; None where there is no image to score.
@@ -51,21 +57,32 @@ def score_edits(tasks: Sequence[EditTask]) -> list[tuple[EditOutcome | None, ...
     return [_score_sample(task) for task in tasks]
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """The decoded images of one sample."""
+
+    prepared: PreparedSample
+    reference: np.ndarray | None
+    has_reference: bool
+    flags: frozenset[str]
+
+
 def _score_sample(task: EditTask) -> tuple[EditOutcome | None, ...]:
     if all(path is None for path in task.edited):
         return tuple(None for _ in task.edited)
-    prepared = _prepare(task)
-    if isinstance(prepared, Score):
-        failed = EditOutcome(prepared, prepared, prepared, prepared)
+    sample = _prepare(task)
+    if isinstance(sample, Score):
+        failed = _all_columns(sample)
         return tuple(None if path is None else failed for path in task.edited)
-    sample, flags = prepared
-    return tuple(
-        None if path is None else _score_one(sample, Path(path), flags, task.has_reference)
-        for path in task.edited
-    )
+    return tuple(None if path is None else _score_one(sample, Path(path)) for path in task.edited)
 
 
-def _prepare(task: EditTask) -> tuple[PreparedSample, frozenset[str]] | Score:
+def _all_columns(score: Score, flags: frozenset[str] = frozenset()) -> EditOutcome:
+    signs = dict.fromkeys((NO_EDIT.name, EDIT_ELSEWHERE.name, COPIED_REFERENCE.name), score)
+    return EditOutcome(score, score, score, score, signs, flags)
+
+
+def _prepare(task: EditTask) -> _Sample | Score:
     if task.previous is None or task.roi is None:
         absent = "previous image" if task.previous is None else "ROI mask"
         return Score.unscored(Status.DATA_ERROR, f"{absent} missing")
@@ -78,27 +95,49 @@ def _prepare(task: EditTask) -> tuple[PreparedSample, frozenset[str]] | Score:
         size = " x ".join(map(str, previous.size_wh))
         return Score.unscored(Status.DATA_ERROR, f"{size} pixels, smaller than SSIM's window")
     flags = {f"previous_{flag}" for flag in previous.flags} | {f"roi_{flag}" for flag in roi.flags}
-    return PreparedSample(previous.pixels, roi.values), frozenset(flags)
+    reference, reference_flags = _reference(task.reference, previous.size_wh)
+    return _Sample(
+        PreparedSample(previous.pixels, roi.values),
+        reference,
+        task.reference is not None,
+        frozenset(flags) | reference_flags,
+    )
 
 
-def _score_one(
-    sample: PreparedSample, path: Path, sample_flags: frozenset[str], has_reference: bool
-) -> EditOutcome:
+def _reference(
+    path: str | None, size_wh: tuple[int, int]
+) -> tuple[np.ndarray | None, frozenset[str]]:
+    """The reference at the input's size; a damaged one leaves its own columns blank, no others."""
+    if path is None:
+        return None, frozenset()
+    try:
+        return resize_like(read_rgb(Path(path)), size_wh)[0], frozenset()
+    except (ImageUnreadable, OSError):
+        return None, frozenset({"reference_unreadable"})
+
+
+def _score_one(sample: _Sample, path: Path) -> EditOutcome:
     try:
         decoded = read_rgb(path)
     except (ImageUnreadable, OSError) as error:
         broken = Score.unanswered(Status.MISSING, f"edited image unreadable: {error}")
-        return EditOutcome(broken, broken, broken, broken, sample_flags)
-    height, width = sample.previous.shape[:2]
+        return _all_columns(broken, sample.flags)
+    height, width = sample.prepared.previous.shape[:2]
     resized, size_flags = resize_like(decoded, (width, height))
-    flags = sample_flags | size_flags | {f"edited_{flag}" for flag in decoded.flags}
+    flags = sample.flags | size_flags | {f"edited_{flag}" for flag in decoded.flags}
     if path.suffix.lower() in LOSSY_SUFFIXES:
         flags |= {"lossy"}
-    return _outcome(edit_metrics(sample, resized), decoded.size_wh, frozenset(flags), has_reference)
+    metrics = edit_metrics(sample.prepared, resized)
+    signs = edit_signs(sample.prepared, resized, metrics, sample.reference)
+    return _outcome(metrics, signs, decoded.size_wh, frozenset(flags), sample.has_reference)
 
 
 def _outcome(
-    metrics: EditMetrics, size_wh: tuple[int, int], flags: frozenset[str], has_reference: bool
+    metrics: EditMetrics,
+    signs: EditSigns,
+    size_wh: tuple[int, int],
+    flags: frozenset[str],
+    has_reference: bool,
 ) -> EditOutcome:
     official = Score(metrics.official)
     if not has_reference:
@@ -108,26 +147,49 @@ def _outcome(
         context = Score.unscored(Status.DATA_ERROR, "no SSIM window lies wholly outside the ROI")
     else:
         context = Score(metrics.context)
-    noticed = set(flags)
-    if metrics.shifted:
-        noticed.add("shifted")
-    if metrics.border:
-        noticed.add("black_border")
-    diagnostics = {
-        "size_wh": list(size_wh),
-        "roi_share": metrics.roi_share,
-        "shift_xy": [metrics.shift.dx, metrics.shift.dy],
-        "shift_confidence": metrics.shift.confidence,
-        "border_pixels": metrics.border,
-    }
     return EditOutcome(
         official,
         context,
         _psnr_score(metrics.psnr_inside, "the ROI is empty"),
         _psnr_score(metrics.psnr_outside, "the ROI fills the image"),
-        frozenset(noticed),
-        diagnostics,
+        _sign_scores(signs),
+        flags | _noticed(metrics),
+        _diagnostics(metrics, signs, size_wh),
     )
+
+
+def _noticed(metrics: EditMetrics) -> frozenset[str]:
+    found = {"shifted": metrics.shifted, "black_border": bool(metrics.border)}
+    return frozenset(name for name, is_there in found.items() if is_there)
+
+
+def _diagnostics(
+    metrics: EditMetrics, signs: EditSigns, size_wh: tuple[int, int]
+) -> dict[str, Any]:
+    return {
+        "size_wh": list(size_wh),
+        "roi_share": metrics.roi_share,
+        "shift_xy": [metrics.shift.dx, metrics.shift.dy],
+        "shift_confidence": metrics.shift.confidence,
+        "border_pixels": metrics.border,
+        "change_ratio": signs.change_ratio,
+    }
+
+
+def _sign_scores(signs: EditSigns) -> dict[str, Score]:
+    return {
+        NO_EDIT.name: _sign(signs.no_edit, "no ROI, or the reference changes nothing in it"),
+        EDIT_ELSEWHERE.name: _sign(signs.edit_elsewhere, "the ROI is empty or fills the image"),
+        COPIED_REFERENCE.name: _sign(
+            signs.copied_reference, "no readable reference, or it equals the input"
+        ),
+    }
+
+
+def _sign(is_there: bool | None, why_none: str) -> Score:
+    if is_there is None:
+        return Score.unscored(Status.DATA_ERROR, why_none)
+    return Score(float(is_there))
 
 
 def _psnr_score(value: float | None, why_none: str) -> Score:

@@ -17,12 +17,14 @@ from ..predictions import read_predictions
 from ..types import Score, Status
 from .edit_scoring import EditOutcome, EditTask, score_edits
 from .fan_out import map_chunks
-from .medebench_metrics import SEED_METRICS
+from .medebench_metrics import METRICS, SEED_METRICS
 from .options import EvaluationOptions
 from .prepared_rows import predictions_by_index
 from .seeds import SeedScores, seed_spread
 
 logger = logging.getLogger(__name__)
+
+_JUDGE_FREE = tuple(metric.name for metric in METRICS if not metric.judged)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def score_rows(
             _text(sample.previous),
             _text(sample.roi),
             tuple(_text(path) for rows in runs for path in _images(rows[position])),
-            sample.reference is not None,
+            _text(sample.reference),
         )
         for position, sample in enumerate(samples)
     ]
@@ -183,13 +185,14 @@ def _first_seed(row: EditedSample) -> SeedScores:
 def _with_outcome(row: EditedSample, outcome: EditOutcome | None) -> EditedSample:
     if outcome is None:
         absent = _absent_score(row)
-        scores = dict.fromkeys(("CP", "CP_strict", "PSNR_outside", "PSNR_inside"), absent)
+        scores = dict.fromkeys(_JUDGE_FREE, absent)
         return replace(row, scores=scores, flags=row.edited.flags)
     scores = {
         "CP": outcome.official,
         "CP_strict": _strict(outcome),
         "PSNR_outside": outcome.psnr_outside,
         "PSNR_inside": outcome.psnr_inside,
+        **outcome.signs,
     }
     flags = row.edited.flags | outcome.flags
     return replace(row, scores=scores, flags=flags, diagnostics=outcome.diagnostics)

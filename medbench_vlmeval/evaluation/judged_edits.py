@@ -13,6 +13,7 @@ from ..official.medebench import judge_scores
 from ..types import Score, Status
 from .asking import asked_verdicts
 from .edited_rows import EditedSample
+from .medebench_metrics import NO_EDIT, PRAISED_NO_EDIT
 from .options import EvaluationOptions
 from .run_files import RunFiles
 
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 ACCURACY, CONTEXT, QUALITY = "Editing Accuracy", "Contextual Preservation", "Visual Quality"
 COLUMNS = ("EA", "VQ", "EA_strict", "VQ_strict", "CP_judged")
+LEAST_PRAISE = 0.7
+"""From this VQ_strict on an image without an edit counts as praised."""
 NO_JUDGE = (
     "EA and VQ were not judged: no judge is configured "
     "(set OPENAI_API_KEY, or give --judge and --judge-base-url)"
@@ -60,7 +63,11 @@ def _blank() -> Score:
 
 
 def _all_with(rows: Sequence[EditedSample], score: Score) -> list[EditedSample]:
-    return [row.with_scores(dict.fromkeys(COLUMNS, score)) for row in rows]
+    return [_with_all(row, score) for row in rows]
+
+
+def _with_all(row: EditedSample, score: Score) -> EditedSample:
+    return row.with_scores(dict.fromkeys((*COLUMNS, PRAISED_NO_EDIT.name), score))
 
 
 def _can_be_judged(sample: MedEBenchSample) -> bool:
@@ -85,10 +92,19 @@ def _call(row: EditedSample, options: EvaluationOptions) -> JudgeCall:
 def _judged(row: EditedSample, verdict: Verdict | None) -> EditedSample:
     if not _can_be_judged(row.sample):
         failed = Score.unscored(Status.DATA_ERROR, "input, reference or description missing")
-        return row.with_scores(dict.fromkeys(COLUMNS, failed))
+        return _with_all(row, failed)
     if not row.is_readable:
-        return row.with_scores(dict.fromkeys(COLUMNS, row.absence))
-    return replace(row.with_scores(judged_scores(verdict)), verdict=verdict)
+        return _with_all(row, row.absence)
+    scores = judged_scores(verdict)
+    praised = _praised(row.scores[NO_EDIT.name], scores["VQ_strict"])
+    return replace(row.with_scores({**scores, PRAISED_NO_EDIT.name: praised}), verdict=verdict)
+
+
+def _praised(no_edit: Score, quality: Score) -> Score:
+    for needed in (no_edit, quality):
+        if needed.value is None:
+            return Score.unscored(needed.status, needed.note)
+    return Score(float(bool(no_edit.value) and (quality.value or 0.0) >= LEAST_PRAISE))
 
 
 def judged_scores(verdict: Verdict | None) -> dict[str, Score]:

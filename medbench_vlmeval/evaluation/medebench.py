@@ -21,12 +21,15 @@ from ..metrics import ssim_kernel
 from ..stats import RESAMPLES, summarise
 from ..types import MetricInfo, Status, Summary
 from .edited_rows import EditedSample, collect_rows, score_rows
+from .gaming import gaming_warnings
 from .judged_edits import Judgement, judge_rows
 from .medebench_metrics import METRICS, SEED_METRICS
 from .options import EvaluationOptions
 from .prepared_rows import data_facts
 from .run_files import RunFiles, base_manifest, flat_summary, groups_of, score_fields
 from .seeds import seed_records
+from .shown_edits import shown_edit
+from .shown_samples import AskedPrompts, sample_records
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class MedEBenchResult:
     warnings: tuple[str, ...] = ()
     metrics: tuple[MetricInfo, ...] = METRICS
     """The columns of this run."""
+    gaming: tuple[str, ...] = ()
+    """See `gaming_warnings`."""
 
 
 def evaluate_medebench(
@@ -53,7 +58,8 @@ def evaluate_medebench(
     options: EvaluationOptions | None = None,
     environment: Mapping[str, Any] | None = None,
     store: EditStore | None = None,
-    demonstrations: Mapping[int, tuple[int, ...]] | None = None,
+    demonstrations: Mapping[int, Sequence[MedEBenchSample]] | None = None,
+    asked: AskedPrompts | None = None,
 ) -> list[MedEBenchResult]:
     """Evaluate the predictions of one or several models on the same samples.
 
@@ -66,8 +72,9 @@ def evaluate_medebench(
         options: scoring choices.
         environment: what the manifest should say about the host.
         store: where edited images may still lie; the user's store by default.
-        demonstrations: for in-context editing, the ids of the samples shown before each sample;
-            they are written into its row.
+        demonstrations: for in-context editing, the solved samples shown before each sample, by its
+            id; they are written into its row.
+        asked: what the host was handed for each sample; None when nobody knows.
 
     Returns:
         One result a prediction file, in order; the files beside each are written.
@@ -97,6 +104,8 @@ def evaluate_medebench(
             "editors": _editors(rows, store),
             **(environment or {}),
         }
+        shown = (shown_edit(row, (demonstrations or {}).get(row.sample.id, ())) for row in rows)
+        files.write_samples(sample_records(shown, data.root, asked))
         results.append(_write(judgement, files, warnings, provenance))
         if judgement.stopped is not None:
             raise judgement.stopped
@@ -114,11 +123,12 @@ def _expected(data: MedEBenchData, ids: Sequence[int] | None) -> list[MedEBenchS
 
 
 def _with_demonstrations(
-    row: EditedSample, demonstrations: Mapping[int, tuple[int, ...]] | None
+    row: EditedSample, demonstrations: Mapping[int, Sequence[MedEBenchSample]] | None
 ) -> EditedSample:
     if demonstrations is None:
         return row
-    return replace(row, demonstrations=demonstrations.get(row.sample.id, ()))
+    shown = demonstrations.get(row.sample.id, ())
+    return replace(row, demonstrations=tuple(sample.id for sample in shown))
 
 
 def columns_of(rows: Sequence[EditedSample]) -> tuple[MetricInfo, ...]:
@@ -141,6 +151,7 @@ def _write(
     rows = judgement.rows
     metrics = columns_of(rows)
     summaries = tuple(summarise_medebench(rows))
+    gaming = gaming_warnings(summaries)
     counts = Counter(str(row.edited.status) for row in rows)
     flat = flat_summary(summaries, metrics, group_by="organ") | {
         "n_expected": len(rows),
@@ -163,13 +174,16 @@ def _write(
             len(row.seeds) or int(row.edited.path is not None) for row in rows
         ),
         "flags": Counter(flag for row in rows for flag in row.flags),
+        "gaming": gaming,
         "warnings": warnings,
     }
     files.write_scores(score_record(row) for row in rows)
     files.write_groups(summaries, metrics)
     files.write_summary(flat)
     files.write_manifest(manifest)
-    return MedEBenchResult(tuple(rows), summaries, flat, files, judgement.note, warnings, metrics)
+    return MedEBenchResult(
+        tuple(rows), summaries, flat, files, judgement.note, warnings, metrics, gaming
+    )
 
 
 GROUP_OF: Mapping[str, Callable[[EditedSample], str]] = {

@@ -65,6 +65,40 @@ PSNR_INSIDE = MetricInfo(
     "identical = 100 = no edit",
 )
 
+_SIGN = "share of edited images; not published, see metrics/gaming.py"
+
+NO_EDIT = MetricInfo(
+    "no_edit",
+    "no edit ↓",
+    higher_is_better=False,
+    protocol="extra",
+    source=f"nothing visible was changed inside the ROI, {_SIGN}",
+)
+EDIT_ELSEWHERE = MetricInfo(
+    "edit_elsewhere",
+    "edit elsewhere ↓",
+    higher_is_better=False,
+    protocol="extra",
+    source=f"outside the ROI a pixel was changed visibly and at least as much as inside, {_SIGN}",
+)
+COPIED_REFERENCE = MetricInfo(
+    "copied_reference",
+    "copied reference ↓",
+    higher_is_better=False,
+    protocol="extra",
+    source=f"the image is the reference, but for what is invisible, {_SIGN}",
+)
+PRAISED_NO_EDIT = MetricInfo(
+    "praised_no_edit",
+    "praised no edit ↓",
+    higher_is_better=False,
+    protocol="extra",
+    judged=True,
+    source=f"nothing visible was changed and yet VQ_strict is at least 0.7, {_SIGN}",
+)
+SIGNS = (NO_EDIT, EDIT_ELSEWHERE, COPIED_REFERENCE, PRAISED_NO_EDIT)
+"""What shows that a score was not earned by editing."""
+
 _SPREAD = (0.0, 0.5**0.5)
 """Bounds of the standard deviation of values in [0, 1]: two values, one at each end, are widest."""
 
@@ -90,6 +124,7 @@ SEED_METRICS = (CP_SEED_SD, CP_STRICT_SEED_SD)
 """Columns of a run that made several images for a sample; other runs have none of them."""
 METRICS = (
     CP, EA, VQ, CP_STRICT, EA_STRICT, VQ_STRICT, CP_JUDGED, PSNR_OUTSIDE, PSNR_INSIDE,
+    *SIGNS,
 )  # fmt: skip
 HEADLINE = (EA, CP, VQ)
 """In the order of the paper's tables; the project page's gallery prints EA/VQ/CP instead."""

@@ -50,7 +50,7 @@ def shown_summaries(
 
 def shown_result(result: MedEBenchResult, title: str) -> str:
     """`shown_summaries` of MedEBench, by organ, with the judge's note and the warnings."""
-    notes = [*([result.judge_note] if result.judge_note else []), *result.warnings]
+    notes = [*filter(None, [result.judge_note]), *result.warnings, *result.gaming]
     return shown_summaries(
         result.summaries,
         result.metrics,
