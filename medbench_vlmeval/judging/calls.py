@@ -64,7 +64,8 @@ class Message:
 class JudgeCall:
     """One question to the judge. `key` traces it to its sample and must be unique within a run.
 
-    Neither `key` nor `labels` is part of the cache key: the same question is asked once.
+    Neither `key` nor `labels` is part of the cache key: the same question is asked once, unless it
+    has another `repeat`.
     """
 
     key: str
@@ -72,10 +73,16 @@ class JudgeCall:
     rubric: Rubric
     labels: Mapping[str, str] = field(default_factory=dict)
     """Groups the sample belongs to, e.g. organ or modality, for counts of refusals."""
+    repeat: int = 0
+    """Number of the repeat that this call is, or begins with when the judge is to repeat calls."""
 
     def __post_init__(self) -> None:
         if not self.messages:
             raise ValueError(f"expected at least one message in call {self.key!r}, got none")
+        if self.repeat < 0:
+            raise ValueError(
+                f"expected repeat of at least 0 in call {self.key!r}, got {self.repeat}"
+            )
 
 
 @dataclass(frozen=True)

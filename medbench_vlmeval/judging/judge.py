@@ -119,8 +119,8 @@ class Judge:
                     f"expected a key of its own for every call, got {call.key!r} twice"
                 )
             seen.add(call.key)
-            for repeat in range(self.settings.repeats):
-                yield Job(call, repeat)
+            for further in range(self.settings.repeats):
+                yield Job(call, call.repeat + further)
 
     @property
     def _identity(self) -> str:

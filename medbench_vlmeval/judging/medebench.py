@@ -8,7 +8,7 @@ edited image, the instructions. The reply ends in three lines ``Name: x/10``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,9 @@ from .calls import JudgeCall, Message, Rubric
 from .templates import PromptTemplate
 
 Layout = Literal["separate", "single"]
+Role = Literal["previous", "reference", "edited"]
+
+PUBLISHED_ORDER: tuple[Role, ...] = ("previous", "reference", "edited")
 
 RUBRIC = Rubric(
     name="medebench",
@@ -70,6 +73,7 @@ def medebench_call(
     labels: Mapping[str, str],
     *,
     layout: Layout = "separate",
+    order: Sequence[Role] = PUBLISHED_ORDER,
 ) -> JudgeCall:
     """The judge call for one edited image.
 
@@ -82,12 +86,22 @@ def medebench_call(
         labels: groups of the sample, such as ``organ``, for counts.
         layout: ``separate`` as published; ``single`` puts the same parts, in the same order, into
             one message, for servers that refuse consecutive user messages.
+        order: of the images; each keeps the words that say what it is, and no other words of the
+            question speak of an order.
+
+    Raises:
+        ValueError: another layout, or an order that is not one of the three images.
     """
+    if sorted(order) != sorted(PUBLISHED_ORDER):
+        raise ValueError(f"expected an order of {', '.join(PUBLISHED_ORDER)}, got {list(order)}")
+    images: dict[str, tuple[str | Path, ...]] = {
+        "previous": (PREVIOUS, previous),
+        "reference": (REFERENCE, reference),
+        "edited": (EDITED, edited),
+    }
     parts: tuple[tuple[str | Path, ...], ...] = (
         (DESCRIPTION.fill(description=description),),
-        (PREVIOUS, previous),
-        (REFERENCE, reference),
-        (EDITED, edited),
+        *(images[role] for role in order),
         (INSTRUCTIONS,),
     )
     if layout == "single":

@@ -7,12 +7,13 @@ NaN where a sample has no score; `clusters` names what samples have in common (t
 from __future__ import annotations
 
 from .board import board_intervals
+from .bootstrap import statistic_interval
 from .detectable import (
     detectable_between_models,
     detectable_from_fixed,
     smallest_detectable_difference,
 )
-from .intervals import Interval, mean_interval, sum_of_means, summarise
+from .intervals import Interval, mean_interval, sum_of_means, summarise, value_in_mean
 from .pairs import PairedDifference, paired_differences
 from .ranks import NeighbourOrder, RankSpread, RankStability, rank_stability
 from .resampling import RESAMPLES
@@ -37,6 +38,8 @@ __all__ = [
     "paired_differences",
     "rank_stability",
     "smallest_detectable_difference",
+    "statistic_interval",
     "sum_of_means",
     "summarise",
+    "value_in_mean",
 ]

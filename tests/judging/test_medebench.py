@@ -60,3 +60,23 @@ def test_the_hash_names_wording_and_layout() -> None:
 def test_an_unknown_layout_is_refused() -> None:
     with pytest.raises(ValueError, match="layout"):
         call(layout="triple")
+
+
+def test_in_another_order_each_image_keeps_its_words() -> None:
+    other = medebench_call(
+        "7",
+        "Remove the mole.",
+        PREVIOUS,
+        REFERENCE,
+        EDITED,
+        {},
+        order=("edited", "reference", "previous"),
+    ).messages
+    published = call()
+    assert other == (published[0], published[3], published[2], published[1], published[4])
+
+
+@pytest.mark.parametrize("order", [(), ("previous", "reference"), ("edited",) * 3])
+def test_an_order_has_each_image_once(order: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="order of previous, reference, edited"):
+        medebench_call("7", "x", PREVIOUS, REFERENCE, EDITED, {}, order=order)
