@@ -48,6 +48,8 @@ class MedEBenchSample:
     """Where the change may happen, white on black (`previous_mask` in the release)."""
     sha256: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Role (`previous`, `reference`, `roi`) to the hash of the file's bytes."""
+    sizes_wh: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
+    """Role to the image's size, upright, for the images that could be decoded."""
     problems: tuple[str, ...] = ()
     """What preparing the data found wrong with this sample, e.g. ``reference missing``."""
     source_label: str = ""
@@ -156,6 +158,11 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedEBenchSam
         reference=paths.get("reference"),
         roi=paths.get("roi"),
         sha256={role: image["sha256"] for role, image in images.items() if image},
+        sizes_wh={
+            role: (image["size_wh"][0], image["size_wh"][1])
+            for role, image in images.items()
+            if image and image.get("size_wh")
+        },
         problems=tuple(record.get("problems", ())),
         source_label=record.get("source_label", ""),
         url=record.get("url", ""),

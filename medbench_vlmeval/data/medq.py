@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -61,6 +61,8 @@ class MedQQuestion:
     """Where the image comes from, as the release writes it (``source``)."""
     difficulty: str = ""
     """``coarse-grained`` or ``fine-grained`` pairs."""
+    sizes_wh: tuple[tuple[int, int] | None, ...] = ()
+    """Sizes of `images`, upright, in their order; `None` for one that cannot be decoded."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """Every other column of the row, as text."""
     problems: tuple[str, ...] = ()
@@ -156,9 +158,14 @@ def _question_from_record(record: Mapping[str, Any], kind: Kind, folder: Path) -
         kind=kind,
         images=tuple(stored_image(folder, image.get("file")) for image in images),
         sha256=tuple(image.get("sha256") for image in images),
+        sizes_wh=tuple(_size(image.get("size_wh")) for image in images),
         problems=tuple(record["problems"]),
         **{name: record[name] for name in (*_TEXTS, "case", "question_type_by", "extra")},
     )
+
+
+def _size(value: Sequence[int] | None) -> tuple[int, int] | None:
+    return None if value is None else (int(value[0]), int(value[1]))
 
 
 def medq_fingerprint_of(records: Iterable[Mapping[str, Any]]) -> str:

@@ -68,6 +68,8 @@ class MedSGSample:
     """Kept as published; the released evaluation ignores it."""
     sha256: tuple[str | None, ...] = ()
     """Hashes of the bytes of `images`, in their order."""
+    sizes_wh: tuple[tuple[int, int] | None, ...] = ()
+    """Sizes of `images`, upright, in their order."""
     problems: tuple[str, ...] = ()
     """What preparing the data found wrong with this sample, e.g. ``image 2 missing``."""
 
@@ -196,6 +198,7 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedSGSample:
         additional_info=record["additional_info"],
         need_format=record["need_format"],
         sha256=tuple(image.get("sha256") for image in images),
+        sizes_wh=tuple(_size(image.get("size_wh")) for image in images),
         problems=tuple(record["problems"]),
     )
 

@@ -19,6 +19,7 @@ from ..hosting.logs import join_host_log
 
 if TYPE_CHECKING:
     from ..evaluation.options import EvaluationOptions
+    from ..evaluation.shown_samples import AskedPrompts
     from ..judging import Judge
 
 # VLMEvalKit imports this module at every start, so whatever only a run needs is imported by the
@@ -111,11 +112,48 @@ class MedBenchDataset(ImageBaseDataset):
         known = {name: it for name, it in arguments.items() if not name.startswith(PREFIX)}
         return Judge(settings, host_judge=build_judge(**known))
 
+    def asked_prompts(self, model: str) -> AskedPrompts:
+        """What the host is handed for each sample, for the record of a run.
+
+        Args:
+            model: its name, which tells whether it may ask in its own way.
+        """
+        from ..evaluation.shown_samples import AskedPrompts
+
+        lines = {int(line["index"]): line for line in self.data.to_dict("records")}
+
+        def prompt(index: int) -> list[tuple[str, str]] | None:
+            if index not in lines:
+                return None
+            return [(part["type"], part["value"]) for part in self.build_prompt(lines[index])]
+
+        return AskedPrompts(prompt, self._prompt_note(model))
+
+    def _prompt_note(self, model: str) -> str:
+        if builds_own_prompts(model) is False:
+            return ""
+        words = "a model with a prompt of its own may have reworded it"
+        # VLMEvalKit's API mode does not ask whether a data set insists on its prompts.
+        is_kept = self.force_use_dataset_prompt
+        return f"in VLMEvalKit's API mode {words}" if is_kept else words
+
     def environment(self) -> dict[str, Any]:
         """What a manifest should say about the host."""
         from ..hosting.probes import host_description
 
         return {"host": host_description()}
+
+
+def builds_own_prompts(model: str) -> bool | None:
+    """Whether a model of the host's zoo can build prompts of its own; None for one not in it."""
+    from vlmeval.config import supported_VLM
+    from vlmeval.vlm.base import BaseModel
+
+    made_by = getattr(supported_VLM.get(model), "func", None)
+    if made_by is None:
+        return None
+    decides = getattr(made_by, "use_custom_prompt", None)
+    return decides is not None and decides is not BaseModel.use_custom_prompt
 
 
 def guarded_text(text: str) -> str:

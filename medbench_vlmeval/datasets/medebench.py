@@ -7,7 +7,7 @@ EMNLP 2025, arXiv:2506.01921.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ from ..registry import register_dataset
 from .base import MedBenchDataset, guarded_text, plain_frame
 
 if TYPE_CHECKING:
-    from ..data import MedEBenchData
+    from ..data import MedEBenchData, MedEBenchSample
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class MedEBench(MedBenchDataset):
         judge_kwargs: Mapping[str, Any],
         *,
         facts: Mapping[str, Any] | None = None,
-        demonstrations: Mapping[int, tuple[int, ...]] | None = None,
+        demonstrations: Mapping[int, Sequence[MedEBenchSample]] | None = None,
     ) -> dict[str, float | int]:
         """Score one prediction file and show the result.
 
@@ -109,7 +109,7 @@ class MedEBench(MedBenchDataset):
             predictions: the file.
             judge_kwargs: as the host gives them.
             facts: more for the manifest.
-            demonstrations: ids of the samples shown before each sample, if any are.
+            demonstrations: the solved samples shown before each sample, if any are.
         """
         from ..evaluation.medebench import evaluate_medebench
         from ..evaluation.options import EvaluationOptions
@@ -124,6 +124,7 @@ class MedEBench(MedBenchDataset):
             options=options,
             environment={**self.environment(), **(facts or {})},
             demonstrations=demonstrations,
+            asked=self.asked_prompts(predictions.stem.removesuffix(f"_{self.dataset_name}")),
         )[0]
         logger.info("\n%s", shown_result(result, self.dataset_name))
         return result.flat

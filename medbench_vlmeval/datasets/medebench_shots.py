@@ -119,7 +119,7 @@ class MedEBenchInContext(MedEBench):
             predictions,
             judge_kwargs,
             facts={"in_context": facts},
-            demonstrations=self.in_context.shown,
+            demonstrations=self.shown,
         )
         note = _note(model, takes)
         if note:

@@ -165,6 +165,7 @@ class MedQChoices(MedQDataset):
             options=options,
             environment=facts,
             with_host_numbers=self.WITH_HOST_NUMBERS,
+            asked=self.asked_prompts(self.model_of(path)),
         )
         shown = shown_summaries(
             result.summaries,
@@ -238,6 +239,7 @@ class MedQReasoning(MedQDataset):
             judge=self.judge(options, _as_published(rest)),
             options=options,
             environment=facts,
+            asked=self.asked_prompts(self.model_of(path)),
         )
         notes = [result.judge_note, *result.notes, *result.warnings, *facts["images"]["notes"]]
         shown = shown_summaries(

@@ -19,8 +19,9 @@ from .base import MedBenchDataset, guarded_text, plain_frame
 
 if TYPE_CHECKING:
     from ..conventions import Convention
-    from ..data import MedSGData
+    from ..data import MedSGData, MedSGSample
     from ..evaluation.grounded_boxes import SentSize
+    from ..evaluation.shown_samples import AskedPrompts
 
 logger = logging.getLogger(__name__)
 
@@ -86,15 +87,10 @@ class MedSG(MedBenchDataset):
         )
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
-        from ..evaluation.medsg_prompt import message_parts
-
         if isinstance(line, int):
             line = self.data.iloc[line]
-        parts = message_parts(self._samples[int(line["index"])], self.convention)
-        return [
-            {"type": kind, "value": str(value) if kind == "image" else guarded_text(str(value))}
-            for kind, value in parts
-        ]
+        parts = _message(self._samples[int(line["index"])], self.convention)
+        return [{"type": kind, "value": value} for kind, value in parts]
 
     def dump_image(self, line: Any) -> list[str]:
         return [str(path) for path in self._samples[int(line["index"])].images]
@@ -117,15 +113,17 @@ class MedSG(MedBenchDataset):
         refuse_unknown_options(rest)
         path = self.prediction_file(eval_file)
         model = path.stem.removesuffix(f"_{self.dataset_name}")
+        convention = self.asked_convention(path)
         limits = options.sent_size_wh or _pixel_limits_of(model)
         result = evaluate_medsg(
             path,
             self.medsg,
-            convention=self.asked_convention(path),
+            convention=convention,
             expected=self.expected_indices(),
             sent_size_wh=_sent_size(options.sent_size_wh, model),
             environment=self.environment()
             | {"sent_size": limits, "takes_one_image_only": _takes_one_image_only(model)},
+            asked=self.prompts_asked_in(convention, model),
         )
         shown = shown_summaries(
             result.summaries,
@@ -165,12 +163,31 @@ class MedSG(MedBenchDataset):
         declared = convention_for("", explicit=family) if family else None
         return declared if declared and declared.name == name else convention_for("", explicit=name)
 
+    def prompts_asked_in(self, convention: Convention, model: str) -> AskedPrompts:
+        """What the host was handed for each sample of a run that was asked in `convention`."""
+        from ..evaluation.shown_samples import AskedPrompts
+
+        def prompt(index: int) -> list[tuple[str, str]] | None:
+            sample = self._samples.get(index)
+            return None if sample is None else _message(sample, convention)
+
+        return AskedPrompts(prompt, self._prompt_note(model))
+
     def expected_indices(self) -> list[int]:
         """The samples a run is answerable for; fewer than all when the host limited them."""
         asked = [int(index) for index in self.data["index"]]
         if len(asked) < len(self._samples):
             return asked
         return [sample.index for sample in self.medsg.samples]
+
+
+def _message(sample: MedSGSample, convention: Convention) -> list[tuple[str, str]]:
+    from ..evaluation.medsg_prompt import message_parts
+
+    return [
+        (kind, str(value) if kind == "image" else guarded_text(str(value)))
+        for kind, value in message_parts(sample, convention)
+    ]
 
 
 def _zoo_entry(model: str) -> Any:

@@ -14,6 +14,7 @@ from ..parsing import ChoiceReading, read_choice
 from ..types import Score, Status
 from .medq_perception_metrics import ACCURACY, ACCURACY_EXTRACTED, ACCURACY_STRICT
 from .run_files import groups_of, score_fields
+from .shown_samples import ShownSample, question_images
 
 GROUP_OF: Mapping[str, Callable[[MedQQuestion], str]] = {
     "question_type": lambda sample: sample.question_type,
@@ -155,3 +156,21 @@ def score_record(row: AnsweredQuestion) -> dict[str, Any]:
         "judge_call": row.verdict.call_id if row.verdict else None,
         "scores": score_fields(row.scores),
     }
+
+
+def shown_question(row: AnsweredQuestion) -> ShownSample:
+    """The question behind a row, with its options and the right one."""
+    sample = row.sample
+    return ShownSample(
+        index=sample.index,
+        key=sample.key,
+        kind="choice",
+        images=question_images(sample),
+        reply=row.reply,
+        about={
+            "question": sample.question,
+            "options": sample.options,
+            "answer": sample.answer,
+            **groups_of({name: of(sample) for name, of in GROUP_OF.items()}),
+        },
+    )

@@ -17,6 +17,7 @@ from ..types import Score, Status
 from .medsg_masks import answered_mask, mask_score
 from .medsg_metrics import ACC_50, ACC_50_STRICT, IOU, IOU_STRICT, MASK_IOU, METRICS, THRESHOLDS
 from .run_files import groups_of, score_fields
+from .shown_samples import ShownSample, numbered_images
 
 _UNREAD = (Status.MISSING, Status.API_FAIL)
 """No reply of the model at all; the published script never sees such a row."""
@@ -138,6 +139,27 @@ def score_record(row: GroundedSample) -> dict[str, Any]:
         **_mask_record(row.mask),
         "scores": score_fields(row.scores),
     }
+
+
+def shown_boxes(row: GroundedSample) -> ShownSample:
+    """The sample behind a row: its sequence, its question and where the answer lies."""
+    sample = row.sample
+    return ShownSample(
+        index=sample.index,
+        key=sample.key,
+        kind="boxes",
+        images=numbered_images(sample.images, sample.sha256, sample.sizes_wh),
+        reply=row.reply,
+        about={
+            "question": sample.question,
+            "task": sample.task,
+            "target": sample.target_image,
+            "truth": sample.truth,
+            "size_wh": sample.size_wh,
+            "reference_box": sample.reference_box,
+            "reference_image": None if sample.reference_box is None else 0,
+        },
+    )
 
 
 def _mask_record(mask: MaskReading) -> dict[str, Any]:

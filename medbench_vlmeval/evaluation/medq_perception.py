@@ -19,13 +19,20 @@ from ..judging import Judge
 from ..predictions import read_predictions
 from ..stats import RESAMPLES, summarise
 from ..types import MetricInfo, Status, Summary
-from .answered_questions import GROUP_OF, AnsweredQuestion, answered_questions, score_record
+from .answered_questions import (
+    GROUP_OF,
+    AnsweredQuestion,
+    answered_questions,
+    score_record,
+    shown_question,
+)
 from .medq_extraction import Extraction, extract_choices
 from .medq_perception_metrics import ACCURACY, ACCURACY_EXTRACTED, METRICS
 from .medq_trials import Trials, trials_of
 from .options import EvaluationOptions
 from .prepared_rows import data_facts, expected_samples, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
+from .shown_samples import AskedPrompts, sample_records
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +61,7 @@ def evaluate_medq_perception(
     options: EvaluationOptions | None = None,
     environment: Mapping[str, Any] | None = None,
     with_host_numbers: bool = False,
+    asked: AskedPrompts | None = None,
 ) -> MedQPerceptionResult:
     """Evaluate the replies of one model to multiple-choice questions.
 
@@ -66,6 +74,7 @@ def evaluate_medq_perception(
         options: scoring choices.
         environment: what the manifest should say about the host.
         with_host_numbers: add `published_numbers` to the flat numbers.
+        asked: what the host was handed for each question; None when nobody knows.
 
     Raises:
         ValueError: a prediction file that cannot be used, or no samples at all.
@@ -89,6 +98,7 @@ def evaluate_medq_perception(
         **(environment or {}),
     }
     added = published_numbers(extraction.rows) if with_host_numbers else {}
+    files.write_samples(sample_records(map(shown_question, extraction.rows), data.root, asked))
     result = _write(extraction, trials, files, (*warnings, *trials.warnings), facts, added)
     if extraction.stopped is not None:
         raise extraction.stopped

@@ -22,7 +22,12 @@ from ..stats import RESAMPLES
 from ..types import Status, Summary
 from .medq_reasoning_judge import Judgement, judge_rows
 from .medq_reasoning_metrics import METRICS
-from .medq_reasoning_rows import ReasoningRow, reasoning_rows, score_record
+from .medq_reasoning_rows import (
+    ReasoningRow,
+    reasoning_rows,
+    score_record,
+    shown_description,
+)
 from .medq_reasoning_summary import (
     Agreement,
     quality_agreement,
@@ -32,6 +37,7 @@ from .medq_reasoning_summary import (
 from .options import EvaluationOptions
 from .prepared_rows import data_facts, expected_samples, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
+from .shown_samples import AskedPrompts, sample_records
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +65,7 @@ def evaluate_medq_reasoning(
     judge: Judge | None = None,
     options: EvaluationOptions | None = None,
     environment: Mapping[str, Any] | None = None,
+    asked: AskedPrompts | None = None,
 ) -> MedQReasoningResult:
     """Evaluate the descriptions of one model.
 
@@ -70,6 +77,7 @@ def evaluate_medq_reasoning(
         judge: None leaves the judged columns blank.
         options: scoring choices; only ``estimate`` matters here.
         environment: what the manifest should say about the host.
+        asked: what the host was handed for each question; None when nobody knows.
 
     Returns:
         Rows, summaries and flat numbers; the files beside the predictions are written.
@@ -103,6 +111,7 @@ def evaluate_medq_reasoning(
         "published_judge": dict(PUBLISHED_JUDGE),
         **(environment or {}),
     }
+    files.write_samples(sample_records(map(shown_description, judgement.rows), data.root, asked))
     result = _write(judgement, files, warnings, facts, _other_judge(judge))
     if judgement.stopped is not None:
         raise judgement.stopped

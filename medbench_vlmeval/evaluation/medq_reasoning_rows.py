@@ -14,6 +14,7 @@ from ..predictions import classify_prediction
 from ..types import Score, Status
 from .medq_reasoning_metrics import QUALITY_READ
 from .run_files import groups_of, score_fields
+from .shown_samples import ShownSample, question_images
 
 GRADES = ("reject", "usable", "good")
 """Of one image, worst first."""
@@ -129,6 +130,23 @@ def score_record(row: ReasoningRow) -> dict[str, Any]:
             if dimension in row.verdicts
         },
     }
+
+
+def shown_description(row: ReasoningRow) -> ShownSample:
+    """The question behind a row, with the reference that the reply is held against."""
+    sample = row.sample
+    return ShownSample(
+        index=sample.index,
+        key=sample.key,
+        kind="description",
+        images=question_images(sample),
+        reply=row.reply,
+        about={
+            "question": sample.question,
+            "reference": sample.description,
+            **groups_of({name: of(sample) for name, of in GROUP_OF.items()}),
+        },
+    )
 
 
 def _verdict_fields(verdict: Verdict) -> dict[str, Any]:

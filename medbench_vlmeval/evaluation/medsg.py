@@ -23,10 +23,18 @@ from ..metrics import box_iou_batch
 from ..predictions import read_predictions
 from ..stats import RESAMPLES, summarise
 from ..types import MetricInfo, Status, Summary
-from .grounded_boxes import GroundedSample, SentSize, grounded, score_record, with_mask_scores
+from .grounded_boxes import (
+    GroundedSample,
+    SentSize,
+    grounded,
+    score_record,
+    shown_boxes,
+    with_mask_scores,
+)
 from .medsg_metrics import ACC_50, IOU, MASK_IOU, METRICS, THRESHOLDS
 from .prepared_rows import data_facts, expected_samples, predictions_by_index
 from .run_files import RunFiles, base_manifest, flat_summary
+from .shown_samples import AskedPrompts, sample_records
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +68,7 @@ def evaluate_medsg(
     expected: Sequence[int] | None = None,
     sent_size_wh: SentSize | None = None,
     environment: Mapping[str, Any] | None = None,
+    asked: AskedPrompts | None = None,
 ) -> MedSGResult:
     """Evaluate the replies of one model.
 
@@ -71,6 +80,7 @@ def evaluate_medsg(
         sent_size_wh: the size at which a sample's target image reached the model, where it was
             resized on the way; absolute answers are mapped back from it.
         environment: what the manifest should say about the host.
+        asked: what the host was handed for each sample; None when nobody knows.
 
     Raises:
         ValueError: a prediction file that cannot be used, or no samples at all.
@@ -93,7 +103,9 @@ def evaluate_medsg(
         "convention": convention,
         **(environment or {}),
     }
-    return _write(rows, RunFiles(prediction_file), warnings, facts)
+    files = RunFiles(prediction_file)
+    files.write_samples(sample_records(map(shown_boxes, rows), data.root, asked))
+    return _write(rows, files, warnings, facts)
 
 
 def _probed(

@@ -38,6 +38,11 @@ class RunFiles:
         return self.beside("_scores.jsonl")
 
     @property
+    def samples(self) -> Path:
+        """One JSON line a sample: what it showed, how it was asked, what was answered."""
+        return self.beside("_samples.jsonl")
+
+    @property
     def judge_replies(self) -> Path:
         """One JSON line a judge reply."""
         return self.beside("_judge.jsonl")
@@ -60,12 +65,16 @@ class RunFiles:
     def write_scores(self, rows: Iterable[Mapping[str, Any]]) -> Path:
         return write_jsonl_atomic(self.scores, rows)
 
+    def write_samples(self, records: Iterable[Mapping[str, Any]]) -> Path:
+        """Write what was shown and answered, in the order of the scores."""
+        return write_jsonl_atomic(self.samples, records)
+
     def write_summary(self, flat: Mapping[str, float | int]) -> Path:
         return write_json_atomic(self.summary, flat)
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> Path:
         """Write the manifest, last: it holds the hashes of the files beside it."""
-        written = (self.scores, self.judge_replies, self.groups, self.summary)
+        written = (self.scores, self.samples, self.judge_replies, self.groups, self.summary)
         hashes = {path.name: sha256_file(path) for path in written if path.is_file()}
         return write_json_atomic(self.manifest, {**manifest, "files": hashes})
 

@@ -269,6 +269,7 @@ def test_the_prediction_file_is_never_changed(make_data: MakeData, predict: Pred
         "M_MedEBench_test_acc.csv",
         "M_MedEBench_test_images",
         "M_MedEBench_test_manifest.json",
+        "M_MedEBench_test_samples.jsonl",
         "M_MedEBench_test_score.json",
         "M_MedEBench_test_scores.jsonl",
     ]

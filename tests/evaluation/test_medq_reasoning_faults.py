@@ -34,7 +34,14 @@ from .medq_reasoning_cases import (
 
 JUDGED = {metric.name for metric in METRICS if metric.judged}
 QUOTA = Answer(429, json={"error": {"code": "insufficient_quota", "message": "out of quota"}})
-LEFT_BEHIND = {"_scores.jsonl", "_judge.jsonl", "_score.json", "_acc.csv", "_manifest.json"}
+LEFT_BEHIND = {
+    "_scores.jsonl",
+    "_samples.jsonl",
+    "_judge.jsonl",
+    "_score.json",
+    "_acc.csv",
+    "_manifest.json",
+}
 
 
 def written(path: Path, suffix: str) -> dict[str, Any]:
