@@ -94,7 +94,7 @@ def summarise(
     Returns:
         A summary whose `value` is None when no sample could be scored.
     """
-    taken = [_value_in_mean(score, metric) for score in scores]
+    taken = [value_in_mean(score, metric) for score in scores]
     values = [value for value in taken if value is not None]
     labels = None
     if clusters is not None:
@@ -117,7 +117,8 @@ def summarise(
     )
 
 
-def _value_in_mean(score: Score, metric: MetricInfo) -> float | None:
+def value_in_mean(score: Score, metric: MetricInfo) -> float | None:
+    """The number with which a score enters its metric's mean; None where it stays out of it."""
     if score.value is None and score.model_fault and metric.protocol == "strict":
         return metric.worst
     return score.value
