@@ -81,7 +81,7 @@ class JudgeCall:
             raise ValueError(f"expected at least one message in call {self.key!r}, got none")
         if self.repeat < 0:
             raise ValueError(
-                f"expected repeat of at least 0 in call {self.key!r}, got {self.repeat}"
+                f"expected a repeat of at least 0 in call {self.key!r}, got {self.repeat}"
             )
 
 

@@ -43,5 +43,5 @@ def test_a_repeat_is_kept_under_its_own_number(tmp_path: Path) -> None:
 
 
 def test_a_repeat_counts_from_0() -> None:
-    with pytest.raises(ValueError, match="a repeat of at least 0"):
+    with pytest.raises(ValueError, match="repeat of at least 0"):
         replace(FIRST, repeat=-1)
