@@ -27,7 +27,9 @@ LAYERS = (
     # text or arrays in, readings or numbers out
     {"parsing", "metrics", "official", "stats", "predictions"},
     # what is kept and what is asked for
-    {"data", "editing", "edits_folder", "judging", "conventions", "reference_boxes", "sent_size"},
+    {"data", "editing", "edits_folder", "judging", "conventions", "reference_boxes", "sent_size"}
+    # image files through a network; what the numbers mean is for `metrics` to say
+    | {"features"},
     # predictions in, results out
     {"evaluation", "repair", "hosting.image_fidelity"},
     # inside VLMEvalKit
@@ -47,6 +49,7 @@ PEERS = {
     "judging": set(),
     "data": set(),
     "parsing": set(),
+    "features": set(),
     "evaluation": set(),
 }
 APART = {"report": {"types", "stats", "files", "naming", "report"}}

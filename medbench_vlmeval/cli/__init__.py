@@ -9,6 +9,7 @@ import click
 
 from .. import __version__
 from .data_commands import data
+from .diagnostics import fid
 from .groups import Plain
 from .looking import conventions, doctor
 from .runs import diff, repair, results, verify
@@ -27,5 +28,5 @@ def main(verbose: bool) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
-for command in (data, score, results, verify, diff, repair, conventions, doctor):
+for command in (data, score, results, verify, diff, repair, fid, conventions, doctor):
     main.add_command(command)

@@ -1,0 +1,170 @@
+"""``medbench fid``: set distances of finished runs, each written beside its run, shown together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data import load_medebench
+from ..features import FeatureCache, FeatureExtractor
+from ..files import write_json_atomic
+from .image_sets import REFERENCES, ImageSet, edited_images, images_of_data, images_of_folder
+from .run_files import base_manifest
+from .set_distances import (
+    GroupDistance,
+    RunDistances,
+    check_enough,
+    comparable_runs,
+    measured_run,
+)
+from .tables import plain_table
+
+SUFFIX = "_fid.json"
+
+
+@dataclass(frozen=True)
+class FinishedEdits:
+    """A finished run of an editing benchmark, as far as the distance of its images needs it."""
+
+    model: str
+    predictions: Path
+    images: Path
+    """The folder with its edited images."""
+    rows: Sequence[Mapping[str, Any]]
+    """The lines of ``_scores.jsonl``."""
+    data: Mapping[str, Any]
+    """What its manifest says about the data: name and fingerprint."""
+
+    @property
+    def output(self) -> Path:
+        return self.predictions.with_name(self.predictions.stem + SUFFIX)
+
+
+def measured_runs(
+    runs: Sequence[FinishedEdits],
+    load_extractor: Callable[[], FeatureExtractor],
+    *,
+    reference: str = "changed",
+    common: bool = False,
+    cache: FeatureCache | None = None,
+) -> list[RunDistances]:
+    """The distances of several runs, in order; each is written to ``<stem>_fid.json``.
+
+    Args:
+        runs: finished and unchanged since.
+        load_extractor: called once, after it is clear that no run is too small.
+        reference: ``changed``, ``previous``, or a folder of images.
+        common: take only the samples for which every run has an image.
+        cache: of features; this user's by default.
+
+    Raises:
+        TooFewImages: a run is too small for any distance; nothing is written.
+        ValueError: a run of another benchmark or of other data than are prepared, images gone.
+        DataNotPrepared: the data of a run are not there.
+    """
+    edited = [edited_images(run.rows, run.images) for run in runs]
+    if common:
+        edited = _shared(edited)
+    references = [_reference(run, reference) for run in runs]
+    for pair in zip(edited, references, strict=True):
+        check_enough(*pair)
+    extractor = load_extractor()
+    found = []
+    for run, images, references_of_run in zip(runs, edited, references, strict=True):
+        distances = measured_run(
+            run.model, images, references_of_run, extractor, cache or FeatureCache()
+        )
+        facts = {"data": run.data, "common": common, **distances.record()}
+        write_json_atomic(run.output, {**base_manifest(run.predictions), **facts})
+        found.append(distances)
+    return found
+
+
+def _shared(sets: Sequence[ImageSet]) -> list[ImageSet]:
+    keys = set.intersection(*(set(images.keys) for images in sets))
+    return [
+        images.without(
+            [number for number, key in enumerate(images.keys) if key not in keys],
+            "not in every run",
+        )
+        for images in sets
+    ]
+
+
+def _reference(run: FinishedEdits, reference: str) -> ImageSet:
+    if reference not in REFERENCES:
+        if not Path(reference).is_dir():
+            raise ValueError(
+                f"expected {', '.join(REFERENCES)} or a folder as reference, got {reference!r}"
+            )
+        return images_of_folder(Path(reference))
+    data = load_medebench(str(run.data.get("name")))
+    if data.fingerprint != run.data.get("fingerprint"):
+        raise ValueError(
+            f"{run.predictions.name}: expected the data it was scored on, got other data under the "
+            f"name {data.name}; evaluate the run again, or prepare the data it used"
+        )
+    return images_of_data(data, [int(row["index"]) for row in run.rows], reference)
+
+
+def shown_distances(found: Sequence[RunDistances]) -> str:
+    """Tables of distances, one for each basis, with what they rest on and what was left out."""
+    tables = comparable_runs(found)
+    parts = [_table(runs) for runs in tables]
+    if len(tables) > 1:
+        parts.append(
+            f"{len(tables)} tables, because n, reference or extractor differ: do not compare "
+            "between them; --common measures all runs on the samples they share"
+        )
+    return "\n\n".join(parts)
+
+
+def _table(runs: Sequence[RunDistances]) -> str:
+    first = runs[0]
+    frechet, kernel = first.frechet_name, first.kernel_name
+    header = ("model", "images", frechet, "floor", "rank", f"1000 {kernel}", "spread")
+    rows = [_row(run.model, group) for run in runs for group in run.groups]
+    extractor = first.extractor
+    notes = [
+        f"{first.edited.what} against {first.reference.what} images; lower is better; floor: two "
+        "halves of the reference",
+        f"extractor: {extractor['name']}, {extractor['dim']} features, sha256 "
+        f"{extractor['sha256']}",
+        f"resize: {extractor['resize']}",
+        *(line for run in runs for line in _left_out(run)),
+    ]
+    return "\n".join([plain_table(header, rows), *notes])
+
+
+def _row(model: str, group: GroupDistance) -> tuple[str, ...]:
+    label = model if group.group_by == "overall" else f"  {group.group}"
+    images = f"{group.n_edited} / {group.n_reference}"
+    frechet, kernel = group.frechet, group.kernel
+    floor = None if frechet is None else frechet.noise_floor
+    value = f"refused: {group.refused}" if frechet is None else f"{frechet.value:.2f}"
+    ranks = "–" if frechet is None else f"{frechet.rank_a} / {frechet.rank_b} of {frechet.dim}"
+    return (
+        label,
+        images,
+        value,
+        "–" if floor is None else f"{floor.mean:.2f} (n={floor.n_half})",
+        ranks,
+        "–" if kernel is None else f"{1000 * kernel.value:.2f}",
+        "–" if kernel is None else f"±{1000 * kernel.spread.deviation:.2f}",
+    )
+
+
+def _left_out(run: RunDistances) -> list[str]:
+    lines = []
+    for images in (run.edited, run.reference):
+        if images.left_out:
+            reasons = ", ".join(f"{count} {why}" for why, count in sorted(images.left_out.items()))
+            lines.append(f"{run.model}: {images.what} images left out: {reasons}")
+        if images.n_distinct < len(images):
+            lines.append(
+                f"{run.model}: {len(images)} {images.what} images are {images.n_distinct} "
+                "different files"
+            )
+    return lines
