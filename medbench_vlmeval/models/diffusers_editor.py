@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
@@ -109,6 +110,8 @@ class DiffusersEditor(ImageEditor):
         self._spare: dict[RequestKey, Image.Image] = {}
         # With --api-mode VLMEvalKit calls a local model from many threads at once.
         self._lock = threading.RLock()
+        # What is entered, with the pipeline, around each call that edits: for who wants to watch.
+        self.around_call: Callable[[Any], AbstractContextManager[Any]] = nullcontext
 
     @property
     def _batched(self) -> bool:
@@ -195,11 +198,11 @@ class DiffusersEditor(ImageEditor):
         """Edits of one size in one call of the pipeline."""
         from ..editing import NoImageReturned
 
-        arguments = self.arguments(asks)
-        with seeded(asks[0].seed), warnings.catch_warnings():
+        arguments, pipe = self.arguments(asks), self.loaded.pipe
+        with seeded(asks[0].seed), self.around_call(pipe), warnings.catch_warnings():
             warnings.filterwarnings("error", "invalid value encountered in cast", RuntimeWarning)
             try:
-                output = self.loaded.pipe(**arguments)
+                output = pipe(**arguments)
             except RuntimeWarning:
                 if len(asks) > 1:
                     raise

@@ -130,7 +130,7 @@ class Imagic(DiffusersEditor):
                 generator=generator,
                 **{**size, **self.extra["train"]},
             )
-        with seeded(ask.seed):
+        with seeded(ask.seed), self.around_call(loaded.pipe):
             call = {"generator": generator, "output_type": "np", **size, **self.plan.call}
             return loaded.pipe(**call)
 

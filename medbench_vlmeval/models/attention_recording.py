@@ -1,0 +1,222 @@
+"""Records where a UNet looks for each word of an instruction, while it edits.
+
+As in MedEBench's released notebook (src/attention_map.ipynb): of every cross-attention layer at
+every step, queries and keys are computed again from the layer's own inputs; the softmax of their
+products is averaged over heads, resized to 64 × 64 (bilinear) and averaged over layers and steps.
+The notebook keeps each map and takes part 0 of the batch; here sums are kept, in float32, and the
+part is the conditional one by the pipeline's own order (`attention_branches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .attention_branches import ConditionalBranch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAP_SIDE = 64
+"""Side of the square that every map is brought to; published."""
+NO_CROSS_ATTENTION = "model has no cross-attention maps"
+
+
+class NoCrossAttention(ValueError):
+    """The model has no cross-attention between picture and words that could be recorded."""
+
+
+@dataclass(eq=False)
+class MapMean:
+    """Mean of maps of any size, each brought to one size first; sums on the CPU, float32."""
+
+    side: int = MAP_SIDE
+    n_maps: int = 0
+    _total: Any = field(default=None, repr=False)
+
+    def add(self, maps: Any) -> None:
+        """Add a tensor (tokens, H, W)."""
+        import torch
+
+        resized = torch.nn.functional.interpolate(
+            maps.detach().to("cpu", torch.float32)[None],
+            size=(self.side, self.side),
+            mode="bilinear",
+            align_corners=False,
+        )[0]
+        self._total = resized if self._total is None else self._total + resized
+        self.n_maps += 1
+
+    @property
+    def mean(self) -> NDArray[np.float32]:
+        """Shape (tokens, side, side); only after the first `add`."""
+        return np.asarray((self._total / self.n_maps).numpy(), dtype=np.float32)
+
+
+@dataclass(eq=False)
+class AttentionRecording:
+    """What was recorded in one call of a pipeline."""
+
+    tokens: tuple[str, ...]
+    """The prompt's tokens as the tokenizer names them, start and end included."""
+    truncated: bool
+    """The prompt was longer than what the text encoder reads."""
+    branch: ConditionalBranch = field(repr=False)
+    averaged: MapMean = field(default_factory=MapMean, repr=False)
+    n_steps: int = 0
+    """Calls of the UNet."""
+    _size_hw: tuple[int, int] = (0, 0)
+    _position: int = 0
+
+    def maps(self) -> NDArray[np.float32]:
+        """Attention by token: (tokens, 64, 64), the mean over heads, layers and steps.
+
+        Raises:
+            ValueError: nothing was recorded.
+        """
+        if not self.averaged.n_maps:
+            raise ValueError(
+                "expected attention of at least one step, got none; call the pipeline inside the "
+                "block, and do not compile its UNet"
+            )
+        return self.averaged.mean
+
+    def _step(self, module: Any, args: Any, kwargs: Any) -> None:
+        sample = kwargs.get("sample", args[0] if args else None)
+        words = kwargs.get("encoder_hidden_states", args[2] if len(args) > 2 else None)
+        if sample is None or words is None or words.shape[1] < len(self.tokens):
+            raise NoCrossAttention(f"{NO_CROSS_ATTENTION} (the UNet is given no words)")
+        self._size_hw = tuple(sample.shape[-2:])
+        self._position = self.branch.position(words)
+        self.n_steps += 1
+
+    def _layer(self, layer: Any, args: Any, kwargs: Any) -> None:
+        import torch
+
+        at = slice(self._position, self._position + 1)
+        queries = kwargs.get("hidden_states", args[0] if args else None)
+        words = kwargs.get("encoder_hidden_states", args[1] if len(args) > 1 else None)
+        mask = kwargs.get("attention_mask", args[2] if len(args) > 2 else None)
+        if words is None:
+            return
+        with torch.no_grad():
+            weights = attention_weights(layer, queries[at], words[at], mask)
+            averaged = weights[0, :, :, : len(self.tokens)].mean(0)
+        height, width = layer_size(self._size_hw, averaged.shape[0])
+        self.averaged.add(averaged.T.reshape(-1, height, width))
+
+
+@contextmanager
+def recorded_attention(pipeline: Any, prompt: str) -> Iterator[AttentionRecording]:
+    """Record the cross-attention of a pipeline of diffusers while the block runs.
+
+    Call the pipeline once inside, for one picture and this prompt. Its attention processors stay as
+    they are, whichever they are: inputs are read by hooks of the layers, which are gone after the
+    block, also after an exception. The result of the call is the same as without.
+
+    Args:
+        pipeline: with ``unet``, ``tokenizer`` and ``text_encoder``.
+        prompt: what the pipeline is asked; the text that is tokenized.
+
+    Yields:
+        The recording; `AttentionRecording.maps` gives the maps after the call.
+
+    Raises:
+        NoCrossAttention: a diffusion transformer, or layers that mix words and picture.
+        BranchUnknown: raised inside the call, see `ConditionalBranch.position`.
+    """
+    layers = cross_attention_layers(pipeline)
+    recording = _recording(pipeline, prompt)
+    with ExitStack() as hooks:
+        # hooks are removed in reverse order, whatever the block raises
+        def hook(handle: Any) -> None:
+            hooks.callback(handle.remove)
+
+        hook(pipeline.unet.register_forward_pre_hook(recording._step, with_kwargs=True))
+        encoder = pipeline.text_encoder
+        hook(encoder.register_forward_hook(recording.branch.hear, with_kwargs=True))
+        for layer in layers:
+            hook(layer.register_forward_pre_hook(recording._layer, with_kwargs=True))
+        yield recording
+
+
+def cross_attention_layers(pipeline: Any) -> list[Any]:
+    """The layers of a pipeline's UNet in which the picture attends to words.
+
+    Raises:
+        NoCrossAttention: there is no UNet, it has no such layer, or its layers attend to words and
+            picture together.
+    """
+    unet = getattr(pipeline, "unet", None)
+    if unet is None:
+        raise NoCrossAttention(f"{NO_CROSS_ATTENTION} ({type(pipeline).__name__} has no UNet)")
+    layers = [it for it in unet.modules() if getattr(it, "is_cross_attention", False)]
+    if not layers or any(getattr(it, "added_kv_proj_dim", None) is not None for it in layers):
+        raise NoCrossAttention(f"{NO_CROSS_ATTENTION} (layers of {type(unet).__name__})")
+    return layers
+
+
+def attention_weights(layer: Any, queries: Any, words: Any, mask: Any = None) -> Any:
+    """Softmax of queries and keys of one layer, (batch, heads, pixels, tokens), float32.
+
+    Args:
+        layer: an attention module of diffusers.
+        queries: its ``hidden_states``, (batch, pixels, channels) or (batch, channels, H, W).
+        words: its ``encoder_hidden_states``, (batch, tokens, channels).
+        mask: added to the products; (batch, 1, tokens) or None.
+
+    Notes:
+        In float32 whatever the layer's own precision: products of float16 may overflow.
+    """
+    if queries.ndim == 4:
+        queries = queries.flatten(2).transpose(1, 2)
+    if layer.group_norm is not None:
+        queries = layer.group_norm(queries.transpose(1, 2)).transpose(1, 2)
+    if layer.norm_cross:
+        words = layer.norm_encoder_hidden_states(words)
+    query, key = (
+        states.unflatten(-1, (layer.heads, -1)).transpose(1, 2)
+        for states in (layer.to_q(queries), layer.to_k(words))
+    )
+    if layer.norm_q is not None:
+        query = layer.norm_q(query)
+    if layer.norm_k is not None:
+        key = layer.norm_k(key)
+    products = (query.float() @ key.float().transpose(-1, -2)) * layer.scale
+    if mask is not None:
+        products = products + mask[: len(products), None].float()
+    return products.softmax(-1)
+
+
+def layer_size(latent_hw: Sequence[int], n_pixels: int) -> tuple[int, int]:
+    """Height and width of a layer with so many pixels: the latent, halved and rounded up.
+
+    Raises:
+        NoCrossAttention: no number of halvings gives so many.
+    """
+    height, width = latent_hw
+    while height * width > n_pixels:
+        height, width = -(-height // 2), -(-width // 2)
+    if height * width != n_pixels:
+        raise NoCrossAttention(
+            f"expected a layer of {tuple(latent_hw)} halved, got {n_pixels} pixels; "
+            f"{NO_CROSS_ATTENTION} of a known layout"
+        )
+    return height, width
+
+
+def _recording(pipeline: Any, prompt: str) -> AttentionRecording:
+    tokenizer = pipeline.tokenizer
+    longest = tokenizer.model_max_length
+    ids = tokenizer(prompt, truncation=True, max_length=longest)["input_ids"]
+    whole = tokenizer(prompt, truncation=True, max_length=longest + 1)["input_ids"]
+    names = [it.__name__ for it in type(pipeline).__mro__]
+    return AttentionRecording(
+        tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
+        truncated=len(whole) > len(ids),
+        branch=ConditionalBranch(names, ids),
+    )
