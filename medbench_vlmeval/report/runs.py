@@ -104,8 +104,18 @@ class Run:
 
     @cached_property
     def metrics(self) -> tuple[MetricInfo, ...]:
-        """The columns of the run, as it was evaluated."""
-        return tuple(map(_metric, self.manifest.get("metrics", ())))
+        """The columns of the run, as it was evaluated.
+
+        Raises:
+            RunUnreadable: the manifest describes them in another form.
+        """
+        try:
+            return tuple(map(_metric, self.manifest.get("metrics", ())))
+        except (AttributeError, TypeError) as error:
+            raise RunUnreadable(
+                f"{self.manifest_path}: expected metrics with name and label ({error}); evaluate "
+                "again"
+            ) from error
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
@@ -121,6 +131,11 @@ class Run:
             raise RunUnreadable(f"{path}: cannot be read ({error})") from error
         if warnings:
             raise RunUnreadable("; ".join(warnings))
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, dict) or not {"index", "cluster", "scores"} <= row.keys():
+                raise RunUnreadable(
+                    f"{path}: expected index, cluster and scores in line {number}; evaluate again"
+                )
         return tuple(rows)
 
     @cached_property
@@ -131,6 +146,8 @@ class Run:
             numbers: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise RunUnreadable(f"{path}: cannot be read ({error})") from error
+        if not isinstance(numbers, dict):
+            raise RunUnreadable(f"{path}: expected a JSON object; evaluate again")
         return numbers
 
     @cached_property
@@ -139,13 +156,29 @@ class Run:
         path = self.beside("_acc.csv")
         try:
             with path.open(encoding="utf-8", newline="") as stream:
-                return tuple(csv.DictReader(stream))
-        except OSError as error:
+                lines = tuple(csv.DictReader(stream))
+        except (OSError, ValueError, csv.Error) as error:
             raise RunUnreadable(f"{path}: cannot be read ({error})") from error
+        for number, line in enumerate(lines, start=2):
+            if any(line.get(name) is None for name in ("group_by", "group", "metric")):
+                raise RunUnreadable(
+                    f"{path}: expected group_by, group and metric in line {number}; evaluate again"
+                )
+        return lines
+
+    @cached_property
+    def _scores(self) -> dict[str, list[Score | None]]:
+        return {}
 
     def scores_of(self, metric: str) -> list[Score | None]:
-        """The score of every row; None where a row has no such column."""
-        return [read_score(row.get("scores", {}).get(metric)) for row in self.rows]
+        """The score of every row; None where a row has no such column.
+
+        Raises:
+            RunUnreadable: the rows cannot be read, or a score contradicts itself.
+        """
+        if metric not in self._scores:
+            self._scores[metric] = [read_score(row["scores"].get(metric)) for row in self.rows]
+        return self._scores[metric]
 
 
 def _metric(described: Mapping[str, Any]) -> MetricInfo:

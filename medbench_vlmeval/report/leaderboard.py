@@ -1,0 +1,107 @@
+"""From runs to boards: one a data set, with statistics and the check against published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .board import Board, headline_metrics
+from .board_rows import board_of
+from .board_statistics import MetricStatistics, board_statistics
+from .comparability import LEAST_COVERAGE, Comparison, compared
+from .reproduction import ReproducedCell, ReproducedTable, reproduced_cells, reproduced_tables
+from .runs import Run, RunUnreadable
+
+
+@dataclass(frozen=True)
+class BoardReport:
+    """One data set: its board and what follows from it."""
+
+    board: Board
+    statistics: tuple[MetricStatistics, ...]
+    reproduced: tuple[ReproducedCell, ...]
+
+    @property
+    def reproduced_tables(self) -> tuple[ReproducedTable, ...]:
+        return reproduced_tables(self.reproduced)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All boards, and the data sets of which no run can stand on one."""
+
+    reports: tuple[BoardReport, ...]
+    without_board: tuple[Comparison, ...]
+    problems: tuple[str, ...] = ()
+    """Runs that cannot be read, a line each."""
+
+
+def leaderboard(
+    runs: Iterable[Run],
+    *,
+    dataset: str | None = None,
+    like: Run | None = None,
+    same: Mapping[str, str] | None = None,
+    least_coverage: float = LEAST_COVERAGE,
+    with_published: bool = True,
+) -> Leaderboard:
+    """The boards of all data sets that there are runs of.
+
+    Args:
+        runs: of any data sets.
+        dataset: only this one.
+        like: the run that sets the conditions on the board of its data set; see `compared`.
+        same: measured name to published name, for `reproduced_cells`.
+        least_coverage: share of samples that must have a reply, in [0, 1].
+        with_published: show the published tables.
+
+    Raises:
+        ValueError: there is no run of `dataset`, `same` names a model that no board has, or a
+            coverage outside [0, 1].
+    """
+    by_dataset, problems = _readable(runs)
+    if dataset is not None:
+        if dataset not in by_dataset:
+            known = ", ".join(by_dataset) or "none"
+            raise ValueError(f"expected a data set that there are runs of ({known}), got {dataset}")
+        by_dataset = {dataset: by_dataset[dataset]}
+    chosen = dict(same or {})
+    _check_names(chosen, by_dataset)
+    reports, without = [], []
+    for name, members in sorted(by_dataset.items()):
+        own = like if like is not None and like.dataset == name else None
+        comparison = compared(members, like=own, least_coverage=least_coverage)
+        if not comparison.standing:
+            without.append(comparison)
+            continue
+        board = board_of(comparison, with_published=with_published)
+        cells = reproduced_cells(board, chosen) if board.of_kind("published") else ()
+        reports.append(BoardReport(board, board_statistics(board), cells))
+    return Leaderboard(tuple(reports), tuple(without), tuple(problems))
+
+
+def _readable(runs: Iterable[Run]) -> tuple[dict[str, list[Run]], list[str]]:
+    """Runs by data set; what cannot be read is named and the rest goes on."""
+    by_dataset: dict[str, list[Run]] = {}
+    problems = []
+    for run in runs:
+        try:
+            # Read now: a board in which one row fails later would be no board.
+            _ = run.rows, run.summary, run.table
+            for metric in headline_metrics(run.metrics):
+                run.scores_of(metric.name)
+        except RunUnreadable as error:
+            problems.append(f"{run.place}: {error}")
+        else:
+            by_dataset.setdefault(run.dataset, []).append(run)
+    return by_dataset, problems
+
+
+def _check_names(same: Mapping[str, str], by_dataset: Mapping[str, Sequence[Run]]) -> None:
+    known = {run.model for members in by_dataset.values() for run in members}
+    unknown = sorted(set(same) - known)
+    if unknown:
+        raise ValueError(
+            f"expected measured models in --same, got {', '.join(unknown)}; measured: "
+            f"{', '.join(sorted(known)) or 'none'}"
+        )
