@@ -11,8 +11,9 @@ from .. import __version__
 from .data_commands import data
 from .diagnostics import fid
 from .groups import Plain
+from .human import human
 from .looking import conventions, doctor
-from .runs import diff, repair, results, verify
+from .runs import diff, repair, results, show, verify
 from .scoring import score
 
 
@@ -28,5 +29,5 @@ def main(verbose: bool) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
-for command in (data, score, results, verify, diff, repair, fid, conventions, doctor):
+for command in (data, score, results, show, verify, diff, repair, fid, human, conventions, doctor):
     main.add_command(command)

@@ -1,4 +1,4 @@
-"""Commands about finished runs: list, repair, verify, compare."""
+"""Commands about finished runs: list, show one sample, repair, verify, compare."""
 
 from __future__ import annotations
 
@@ -80,3 +80,29 @@ def diff(a: Path, b: Path, most: int) -> None:
 
     for line in run_difference(Run.at(a), Run.at(b)).lines(most=most):
         click.echo(line)
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path, exists=True))
+@click.argument("identifier", metavar="ID")
+@click.option(
+    "--data-root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=None,
+    help="Where prepared data lies now.  [default: $LMUData, or ~/LMUData]",
+)
+@click.option("--judge/--no-judge", default=True, help="Show the judge's replies.  [default: yes]")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def show(run: Path, identifier: str, data_root: Path | None, judge: bool, as_json: bool) -> None:
+    """Print one sample of RUN whole: images, prompt, reply, readings, scores, the judge's replies.
+
+    ID is the sample's index or key. RUN is a folder with one run, or any file of a run.
+    """
+    from ..data import lmu_root
+    from ..report.one_sample import one_sample
+    from ..report.runs import Run
+
+    root = data_root or lmu_root()
+    found = one_sample(Run.at(run), identifier, data_root=root, with_judge=judge)
+    # ASCII only: what others wrote must not act on a terminal as JSON either.
+    click.echo(json.dumps(found.facts(), indent=2) if as_json else "\n".join(found.lines()))
