@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,19 @@ FETCHED_NAMES = (
     f"pt_inception-2015-12-05-{FID_WEIGHTS_SHA256}.pth",  # pytorch-fid, clean-fid's legacy modes
 )
 """The names under which other libraries keep FID's weights in the checkpoints of torch.hub."""
+
+
+_UNREADABLE = (
+    pickle.UnpicklingError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+)
+"""What torch's reader of weights raises on bytes that are none."""
 
 
 class WeightsUnusable(ValueError):
@@ -42,8 +56,11 @@ def read_weights(path: Path, sha256: str | None = None) -> tuple[Mapping[str, An
     if sha256 is not None:
         _check_hash(path, found, sha256.strip().lower())
     try:
-        weights = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        with warnings.catch_warnings():
+            # That the file is TorchScript, or of another pickle protocol: if it matters, it fails.
+            warnings.simplefilter("ignore", UserWarning)
+            weights = torch.load(path, map_location="cpu", weights_only=True)
+    except _UNREADABLE as error:
         # torch's own message advises how to run the code in the file: not to be repeated here.
         raise WeightsUnusable(
             f"{path}: expected a file of tensors by name, got something that cannot be read "
