@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import click
+
+from .judge_options import judge_arguments, judge_options
 
 
 @click.command()
@@ -28,13 +29,7 @@ import click
     show_default=True,
     help="Results go to OUT/<model>/.",
 )
-@click.option("--judge", default=None, help="Judge model; 'none' for no judge.  [default: gpt-4o]")
-@click.option("--judge-base-url", default=None, help="Any OpenAI-compatible endpoint.")
-@click.option("--judge-nproc", default=32, show_default=True, help="Judge calls under way at once.")
-@click.option("--judge-retry", default=6, show_default=True, help="Repetitions of a failed call.")
-@click.option("--judge-args", default="{}", help="More options as JSON, see docs/judging.md.")
-@click.option("--max-cost", type=float, default=None, help="Stop judging at this many US dollars.")
-@click.option("--estimate", is_flag=True, help="Say what judging would cost, and judge nothing.")
+@judge_options
 @click.option(
     "--only",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -86,19 +81,6 @@ def score(
 
 
 def _judge_arguments(given: dict[str, Any]) -> dict[str, Any]:
-    model = given["judge"] or "gpt-4o"
-    arguments: dict[str, Any] = {
-        "model": "exact_matching" if model == "none" else model,
-        "nproc": given["judge_nproc"],
-        "retry": given["judge_retry"],
-    }
-    try:
-        arguments |= json.loads(given["judge_args"])
-    except (json.JSONDecodeError, TypeError) as error:
-        raise click.UsageError(f"expected a JSON object for --judge-args ({error})") from error
-    if given["judge_base_url"]:
-        arguments["api_base"] = given["judge_base_url"]
-    flags = ("max_cost", "estimate", "scoring_backend", "scoring_jobs", "scoring_scheduler")
-    chosen = {f"medbench_{name}": given[name] for name in flags}
-    arguments |= {name: value for name, value in chosen.items() if value not in (None, False)}
-    return arguments
+    flags = ("scoring_backend", "scoring_jobs", "scoring_scheduler")
+    chosen = {f"medbench_{name}": given[name] for name in flags if given[name] is not None}
+    return judge_arguments(given) | chosen

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+Grades = Sequence[float] | NDArray[np.float64]
 
-def quadratic_weighted_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
+
+def quadratic_weighted_kappa(a: Grades, b: Grades) -> float | None:
     """Cohen's kappa with quadratic weights, of two raters over the same cases.
 
     Args:
@@ -40,7 +42,7 @@ def quadratic_weighted_kappa(a: Sequence[float], b: Sequence[float]) -> float | 
     return float(1.0 - observed / by_chance)
 
 
-def cohen_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
+def cohen_kappa(a: Grades, b: Grades) -> float | None:
     """Cohen's kappa, of two raters over the same cases, for grades that are names only.
 
     Args:
@@ -68,7 +70,7 @@ def cohen_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
     return (observed - by_chance) / (1.0 - by_chance)
 
 
-def agreement_rate(a: Sequence[float], b: Sequence[float]) -> float | None:
+def agreement_rate(a: Grades, b: Grades) -> float | None:
     """The share of cases to which two raters give the same grade.
 
     Args:
@@ -85,9 +87,7 @@ def agreement_rate(a: Sequence[float], b: Sequence[float]) -> float | None:
     return float((first == second).mean()) if first.size else None
 
 
-def _paired(
-    a: Sequence[float], b: Sequence[float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _paired(a: Grades, b: Grades) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(
