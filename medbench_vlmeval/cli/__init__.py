@@ -8,6 +8,7 @@ import sys
 import click
 
 from .. import __version__
+from .boards import leaderboard
 from .data_commands import data
 from .diagnostics import fid
 from .groups import Plain
@@ -29,5 +30,7 @@ def main(verbose: bool) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
-for command in (data, score, results, show, verify, diff, repair, fid, human, conventions, doctor):
+for command in (
+    data, score, results, leaderboard, show, verify, diff, repair, fid, human, conventions, doctor,
+):  # fmt: skip
     main.add_command(command)

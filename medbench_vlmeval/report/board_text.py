@@ -10,8 +10,8 @@ from rich.table import Table
 
 from ..types import MetricInfo
 from .board import Board, Cell, Row
-from .board_statistics import MetricStatistics
 from .comparability import LeftOut
+from .firmness import MetricStatistics
 from .safe_text import terminal_text, visible
 
 _WIDTH = 118

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from .board import Board, headline_metrics
 from .board_rows import board_of
-from .board_statistics import MetricStatistics, board_statistics
+from .board_statistics import board_statistics
 from .comparability import LEAST_COVERAGE, Comparison, compared
+from .firmness import MetricStatistics
 from .reproduction import ReproducedCell, ReproducedTable, reproduced_cells, reproduced_tables
 from .runs import Run, RunUnreadable
 

@@ -134,7 +134,14 @@ def _verdict(
         published.value + published.half_unit >= measured.low
         and published.value - published.half_unit <= measured.high
     )
-    return ("agrees" if reaches_in else "differs"), published.note
+    return ("agrees" if reaches_in else "differs"), _with_sizes(measured, published)
+
+
+def _with_sizes(measured: Cell, published: PublishedCell) -> str:
+    if published.n is None or published.n == measured.n_expected:
+        return published.note
+    sizes = f"over {measured.n_expected} samples here, over {published.n} published"
+    return f"{published.note} {sizes}".strip()
 
 
 def _other_terms(run: Run | None, metric: str, table: PublishedTable, board: Board) -> str:
