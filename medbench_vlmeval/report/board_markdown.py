@@ -155,7 +155,7 @@ def _unmatched(board: Board) -> str:
     for cell in board.unmatched:
         by_table.setdefault(cell.table, []).append(cell.column)
     lines = [
-        f"`{table}`: {len(columns)} figures ({markdown_text(', '.join(dict.fromkeys(columns)))})"
+        f"`{table}`: {markdown_text(', '.join(dict.fromkeys(columns)))}; {len(columns)} in all"
         for table, columns in by_table.items()
     ]
     head = "No result of a run is defined like these; they are in the CSV and JSON files."

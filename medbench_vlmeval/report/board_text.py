@@ -94,7 +94,8 @@ def firmness_line(statistics: MetricStatistics) -> str:
     parts.append(f"{different} of {len(statistics.pairs)} pairs differ (adjusted p ≤ 0.05)")
     if statistics.detectable is not None:
         parts.append(
-            f"; neighbours are told apart from {shown_number(statistics.detectable, metric)} on"
+            f"; neighbours can be told apart from about "
+            f"{shown_number(statistics.detectable, metric)} on"
         )
     return " ".join(parts).replace(" ;", ";")
 

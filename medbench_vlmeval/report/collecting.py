@@ -88,8 +88,8 @@ def _collect_archive(archive: Path, scratch: Path, found: _Finds) -> None:
 def _collect_folder(folder: Path, found: _Finds, origin: str = "") -> None:
     files = _files_below(folder)
     for path in files:
-        if path.name.endswith(MANIFEST_SUFFIX) and path not in found.seen:
-            _add_manifest(path, found, origin)
+        if path.name.endswith(MANIFEST_SUFFIX):
+            _add_manifest(path, found, origin or _as_given(path.parent, folder))
     found.problems += [
         f"{origin or path.parent}: {path.name} has no manifest beside it, the evaluation was "
         "killed; evaluate again"
@@ -105,26 +105,33 @@ def _files_below(folder: Path) -> list[Path]:
     return list(real)
 
 
+def _as_given(real: Path, folder: Path) -> str:
+    """The place of a run in the words of the user: boards are published, home folders are not."""
+    root = folder.resolve()
+    return str(folder / real.relative_to(root)) if real.is_relative_to(root) else str(real)
+
+
 def _manifest_beside(scores: Path) -> Path:
     return scores.with_name(scores.name.removesuffix("_scores.jsonl") + MANIFEST_SUFFIX)
 
 
 def _add_manifest(path: Path, found: _Finds, origin: str) -> None:
-    found.seen.add(path)
     try:
         run = Run.read(path, origin)
     except RunUnreadable as error:
         # Other programs write manifests, too; one of a run has scores beside it.
         if path.with_name(path.name.removesuffix(MANIFEST_SUFFIX) + "_scores.jsonl").is_file():
-            shown = f"{origin}: {path.name}" if origin else str(path)
-            found.problems.append(str(error).replace(str(path), shown))
+            found.problems.append(str(error).replace(str(path), f"{origin}: {path.name}"))
         return
     if isinstance(run.manifest.get("predictions"), dict):
         _add(run, found)
 
 
 def _add(run: Run, found: _Finds) -> None:
-    found.seen.add(run.manifest_path.resolve())
+    real = run.manifest_path.resolve()
+    if real in found.seen:
+        return
+    found.seen.add(real)
     problem = _damage(run)
     if problem:
         found.problems.append(f"{run.place}: {problem}")

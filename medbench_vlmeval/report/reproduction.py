@@ -155,6 +155,13 @@ def _other_terms(run: Run | None, metric: str, table: PublishedTable, board: Boa
     return ""
 
 
+_COUNTED: tuple[tuple[Verdict, str], ...] = (
+    ("doubtful figure", "doubtful"),
+    ("no interval", "without an interval"),
+    ("not comparable", "not comparable"),
+)
+
+
 @dataclass(frozen=True)
 class ReproducedTable:
     """A published table and one measured model, in one line."""
@@ -181,9 +188,7 @@ class ReproducedTable:
         else:
             body = "no figure can be held against it"
         rest = [
-            f"{self.count(verdict)} {verdict}"
-            for verdict in ("doubtful figure", "no interval", "not comparable")
-            if self.count(verdict)
+            f"{self.count(verdict)} {words}" for verdict, words in _COUNTED if self.count(verdict)
         ]
         reasons = dict.fromkeys(
             cell.why for cell in self.cells if cell.verdict == "not comparable" and cell.why
