@@ -93,7 +93,7 @@ def compared(
             left_out.append(LeftOut(run, reason))
         else:
             complete.append(run)
-    board = like or _most_common(complete, lambda run: conditions_of(run).key)
+    board = like or _most_typical(complete)
     alike = []
     for run in complete:
         reason = differing(run, board) if board else ""
@@ -103,6 +103,17 @@ def compared(
             alike.append(run)
     newest, older = _newest(alike)
     return _judged(Comparison(runs[0].dataset, newest, tuple(left_out), older), like)
+
+
+def _most_typical(runs: Sequence[Run]) -> Run | None:
+    """The newest run of those made as most are; how columns are defined decides second."""
+    conditions = {run.manifest_path: conditions_of(run) for run in runs}
+    common = _most_common(runs, lambda run: conditions[run.manifest_path].key)
+    if common is None:
+        return None
+    key = conditions[common.manifest_path].key
+    alike = [run for run in runs if conditions[run.manifest_path].key == key]
+    return _most_common(alike, lambda run: frozenset(conditions[run.manifest_path].metrics.items()))
 
 
 def _newest(runs: Sequence[Run]) -> tuple[tuple[Standing, ...], tuple[LeftOut, ...]]:
