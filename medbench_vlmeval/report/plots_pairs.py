@@ -12,7 +12,7 @@ from .runs import Run
 
 GRADES = ("good", "usable", "reject", "first", "second")
 """Conclusions in the order that a reader expects them in."""
-NONE_READ = "none read"
+NONE_READ = "none"
 NO_SCORE = "no score"
 
 
