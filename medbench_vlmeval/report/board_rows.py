@@ -191,7 +191,7 @@ def _groups(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
 
 
 def _sorting_metric(rows: Sequence[Row], metrics: Sequence[MetricInfo]) -> MetricInfo:
-    """The first judged headline that most runs have, else the first headline.
+    """The first judged headline that at least half of the runs have, else the first headline.
 
     Where a judge was asked, its verdict is the point of the benchmark: a model that changes nothing
     preserves the context perfectly.
@@ -200,7 +200,7 @@ def _sorting_metric(rows: Sequence[Row], metrics: Sequence[MetricInfo]) -> Metri
     measured = [row for row in rows if row.run is not None]
     for metric in (it for it in headline if it.judged and it.protocol == "official"):
         with_value = [row for row in measured if _value(row, metric) is not None]
-        if 2 * len(with_value) > len(measured):
+        if 2 * len(with_value) >= len(measured):
             return metric
     return next((metric for metric in headline if not metric.judged), headline[0])
 
