@@ -47,7 +47,7 @@ def answer_once(task: Mapping[str, Any], record: Path) -> None:
     registration = register()
     _append(record, "imported", started)
     started = time.monotonic()
-    model = _built(task["model"], task["models"], zoo, registration.failures)
+    model = built_model(task["model"], task["models"], zoo, registration.failures)
     editor = importlib.import_module("medbench_vlmeval.models.base").ImageEditor
     is_editor = isinstance(model, editor)
     _append(record, "built", started, kind=type(model).__name__, is_editor=is_editor)
@@ -93,10 +93,20 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
     return _SECRET_LOOKING.sub("[removed]", text)
 
 
-def _built(
+def built_model(
     name: str, models: Mapping[str, Any], zoo: Mapping[str, Any], failures: tuple[str, ...]
 ) -> Any:
-    """The model as VLMEvalKit builds it, from its zoo or from an entry of a ``--config`` file."""
+    """The model as VLMEvalKit builds it, from its zoo or from an entry of a ``--config`` file.
+
+    Args:
+        name: of the model.
+        models: the part ``model`` of a ``--config`` file; empty for the zoo.
+        zoo: VLMEvalKit's ``supported_VLM``.
+        failures: what could not be registered, for the error about an unknown name.
+
+    Raises:
+        ValueError: there is no such model or class.
+    """
     arguments = dict(models.get(name, {}))
     if models and name not in models:
         raise ValueError(

@@ -9,52 +9,41 @@ part is the conditional one by the pipeline's own order (`attention_branches`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .attention_branches import ConditionalBranch
+from .attention_branches import BranchUnknown, ConditionalBranch
+from .attention_layers import (
+    MAP_SIDE,
+    NO_CROSS_ATTENTION,
+    MapMean,
+    NoCrossAttention,
+    attention_weights,
+    layer_size,
+)
+from .diffusers_loading import import_diffusers
+from .diffusers_plan import PipelinePlan
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-MAP_SIDE = 64
-"""Side of the square that every map is brought to; published."""
-NO_CROSS_ATTENTION = "model has no cross-attention maps"
-
-
-class NoCrossAttention(ValueError):
-    """The model has no cross-attention between picture and words that could be recorded."""
-
-
-@dataclass(eq=False)
-class MapMean:
-    """Mean of maps of any size, each brought to one size first; sums on the CPU, float32."""
-
-    side: int = MAP_SIDE
-    n_maps: int = 0
-    _total: Any = field(default=None, repr=False)
-
-    def add(self, maps: Any) -> None:
-        """Add a tensor (tokens, H, W)."""
-        import torch
-
-        resized = torch.nn.functional.interpolate(
-            maps.detach().to("cpu", torch.float32)[None],
-            size=(self.side, self.side),
-            mode="bilinear",
-            align_corners=False,
-        )[0]
-        self._total = resized if self._total is None else self._total + resized
-        self.n_maps += 1
-
-    @property
-    def mean(self) -> NDArray[np.float32]:
-        """Shape (tokens, side, side); only after the first `add`."""
-        return np.asarray((self._total / self.n_maps).numpy(), dtype=np.float32)
+__all__ = [
+    "MAP_SIDE",
+    "NO_CROSS_ATTENTION",
+    "AttentionRecording",
+    "BranchUnknown",
+    "MapMean",
+    "NoCrossAttention",
+    "attention_weights",
+    "check_has_unet",
+    "cross_attention_layers",
+    "layer_size",
+    "recorded_attention",
+]
 
 
 @dataclass(eq=False)
@@ -144,6 +133,21 @@ def recorded_attention(pipeline: Any, prompt: str) -> Iterator[AttentionRecordin
         yield recording
 
 
+def check_has_unet(plan: PipelinePlan) -> None:
+    """See that a pipeline has a UNet before its weights are loaded, as far as its class tells.
+
+    Raises:
+        NoCrossAttention: it has none.
+        ImportError: diffusers is not installed.
+    """
+    if plan.custom_pipeline:
+        return
+    cls = getattr(import_diffusers(), plan.pipeline, None)
+    # loading says what is wrong with a class that is not there
+    if cls is not None and "unet" not in inspect.signature(cls.__init__).parameters:
+        raise NoCrossAttention(f"{NO_CROSS_ATTENTION} ({plan.pipeline} has no UNet)")
+
+
 def cross_attention_layers(pipeline: Any) -> list[Any]:
     """The layers of a pipeline's UNet in which the picture attends to words.
 
@@ -158,55 +162,6 @@ def cross_attention_layers(pipeline: Any) -> list[Any]:
     if not layers or any(getattr(it, "added_kv_proj_dim", None) is not None for it in layers):
         raise NoCrossAttention(f"{NO_CROSS_ATTENTION} (layers of {type(unet).__name__})")
     return layers
-
-
-def attention_weights(layer: Any, queries: Any, words: Any, mask: Any = None) -> Any:
-    """Softmax of queries and keys of one layer, (batch, heads, pixels, tokens), float32.
-
-    Args:
-        layer: an attention module of diffusers.
-        queries: its ``hidden_states``, (batch, pixels, channels) or (batch, channels, H, W).
-        words: its ``encoder_hidden_states``, (batch, tokens, channels).
-        mask: added to the products; (batch, 1, tokens) or None.
-
-    Notes:
-        In float32 whatever the layer's own precision: products of float16 may overflow.
-    """
-    if queries.ndim == 4:
-        queries = queries.flatten(2).transpose(1, 2)
-    if layer.group_norm is not None:
-        queries = layer.group_norm(queries.transpose(1, 2)).transpose(1, 2)
-    if layer.norm_cross:
-        words = layer.norm_encoder_hidden_states(words)
-    query, key = (
-        states.unflatten(-1, (layer.heads, -1)).transpose(1, 2)
-        for states in (layer.to_q(queries), layer.to_k(words))
-    )
-    if layer.norm_q is not None:
-        query = layer.norm_q(query)
-    if layer.norm_k is not None:
-        key = layer.norm_k(key)
-    products = (query.float() @ key.float().transpose(-1, -2)) * layer.scale
-    if mask is not None:
-        products = products + mask[: len(products), None].float()
-    return products.softmax(-1)
-
-
-def layer_size(latent_hw: Sequence[int], n_pixels: int) -> tuple[int, int]:
-    """Height and width of a layer with so many pixels: the latent, halved and rounded up.
-
-    Raises:
-        NoCrossAttention: no number of halvings gives so many.
-    """
-    height, width = latent_hw
-    while height * width > n_pixels:
-        height, width = -(-height // 2), -(-width // 2)
-    if height * width != n_pixels:
-        raise NoCrossAttention(
-            f"expected a layer of {tuple(latent_hw)} halved, got {n_pixels} pixels; "
-            f"{NO_CROSS_ATTENTION} of a known layout"
-        )
-    return height, width
 
 
 def _recording(pipeline: Any, prompt: str) -> AttentionRecording:
