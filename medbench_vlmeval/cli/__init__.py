@@ -8,6 +8,7 @@ import sys
 import click
 
 from .. import __version__
+from .attention import attention, attention_quadrants, attention_score
 from .boards import leaderboard
 from .data_commands import data
 from .diagnostics import fid
@@ -31,6 +32,7 @@ def main(verbose: bool) -> None:
 
 
 for command in (
-    data, score, results, leaderboard, show, verify, diff, repair, fid, human, conventions, doctor,
+    data, score, results, leaderboard, show, verify, diff, repair, fid, human, attention,
+    attention_score, attention_quadrants, conventions, doctor,
 ):  # fmt: skip
     main.add_command(command)
