@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .board import Board, headline_metrics
+from .board import Board, RowKind, headline_metrics
 from .board_rows import board_of
 from .board_statistics import board_statistics
 from .comparability import LEAST_COVERAGE, Comparison, compared
@@ -67,7 +67,6 @@ def leaderboard(
             raise ValueError(f"expected a data set that there are runs of ({known}), got {dataset}")
         by_dataset = {dataset: by_dataset[dataset]}
     chosen = dict(same or {})
-    _check_names(chosen, by_dataset)
     reports, without = [], []
     for name, members in sorted(by_dataset.items()):
         own = like if like is not None and like.dataset == name else None
@@ -78,6 +77,8 @@ def leaderboard(
         board = board_of(comparison, with_published=with_published)
         cells = reproduced_cells(board, chosen) if board.of_kind("published") else ()
         reports.append(BoardReport(board, board_statistics(board), cells))
+    if with_published:
+        _check_names(chosen, reports)
     return Leaderboard(tuple(reports), tuple(without), tuple(problems))
 
 
@@ -98,11 +99,22 @@ def _readable(runs: Iterable[Run]) -> tuple[dict[str, list[Run]], list[str]]:
     return by_dataset, problems
 
 
-def _check_names(same: Mapping[str, str], by_dataset: Mapping[str, Sequence[Run]]) -> None:
-    known = {run.model for members in by_dataset.values() for run in members}
-    unknown = sorted(set(same) - known)
-    if unknown:
-        raise ValueError(
-            f"expected measured models in --same, got {', '.join(unknown)}; measured: "
-            f"{', '.join(sorted(known)) or 'none'}"
-        )
+def _check_names(same: Mapping[str, str], reports: Sequence[BoardReport]) -> None:
+    for name, published in same.items():
+        boards = [it.board for it in reports if name in _names(it.board, "measured")]
+        if not boards:
+            measured = {it for report in reports for it in _names(report.board, "measured")}
+            raise ValueError(
+                f"expected the name of a model on a board, got {name!r}; measured: "
+                f"{', '.join(sorted(measured)) or 'none'}"
+            )
+        known = {it for board in boards for it in _names(board, "published")}
+        if published not in known:
+            raise ValueError(
+                f"expected a published model for {name}, got {published!r}; published: "
+                f"{', '.join(sorted(known)) or 'none'}"
+            )
+
+
+def _names(board: Board, kind: RowKind) -> list[str]:
+    return [row.name for row in board.of_kind(kind)]

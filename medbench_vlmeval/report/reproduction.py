@@ -53,20 +53,11 @@ def reproduced_cells(
 
     Args:
         board: with published rows.
-        same: measured name to published name, beyond the names that the ledger knows.
-
-    Raises:
-        ValueError: `same` names a model that is not on the board.
+        same: measured name to published name, beyond the names that the ledger knows; what is not
+            on this board is passed over.
     """
     chosen = dict(same or {})
     measured = {row.name: row for row in board.rows if row.kind == "measured"}
-    for name in set(chosen) & set(measured):
-        if chosen[name] not in {row.name for row in board.of_kind("published")}:
-            raise ValueError(
-                f"expected a published model of {board.dataset} for {name}, got "
-                f"{chosen[name]!r}; known: "
-                f"{', '.join(row.name for row in board.of_kind('published')) or 'none'}"
-            )
     return tuple(
         cell
         for row in measured.values()
