@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..types import MetricInfo
 from .plots_kinds import Index, Row, failure_of
-from .runs import Run, read_score
+from .runs import Run, RunUnreadable, read_score
 
 Place = tuple[str, str]
 """What groups are made by, and the group; ``("overall", "Overall")`` is all samples."""
@@ -34,17 +34,26 @@ class Estimate:
 
 
 def estimates_of(run: Run) -> dict[tuple[Place, str], Estimate]:
-    """The table of a run, by place and metric."""
-    return {
-        ((line["group_by"], line["group"]), line["metric"]): Estimate(
-            _number(line["value"]),
-            _number(line["low"]),
-            _number(line["high"]),
-            int(line["n_scored"]),
-            int(line["n_expected"]),
-        )
-        for line in run.table
-    }
+    """The table of a run, by place and metric.
+
+    Raises:
+        RunUnreadable: the table is absent, or a line holds something else than numbers.
+    """
+    table: dict[tuple[Place, str], Estimate] = {}
+    for number, line in enumerate(run.table, 2):
+        try:
+            table[(line["group_by"], line["group"]), line["metric"]] = _estimate(line)
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunUnreadable(
+                f"{run.beside('_acc.csv')}, line {number}: expected a metric's numbers "
+                f"({error!r}); evaluate the run again"
+            ) from error
+    return table
+
+
+def _estimate(line: Mapping[str, str]) -> Estimate:
+    value, low, high = (_number(line[name]) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, int(line["n_scored"]), int(line["n_expected"]))
 
 
 def _number(text: str) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..types import MetricInfo, Score, Status
-from .runs import Run, read_score
+from .runs import Run, RunUnreadable, read_score
 
 Index = int | str
 """What a sample is called in ``_scores.jsonl``."""
@@ -27,11 +27,6 @@ class PlotKind:
     steps: Mapping[str, int] = field(default_factory=dict)
     """Of metrics whose samples take few values: into how many steps these divide the bounds."""
 
-    def metrics_of(self, run: Run) -> tuple[MetricInfo, ...]:
-        """The headline metrics that a run has, in the order of the headline."""
-        known = {metric.name: metric for metric in run.metrics}
-        return tuple(known[name] for name in self.headline if name in known)
-
 
 _POINTS = ("completeness", "preciseness", "consistency", "quality_accuracy")
 
@@ -39,7 +34,10 @@ KINDS = (
     PlotKind("edit", ("CP", "EA", "VQ"), ("organ",), {"EA": 10, "VQ": 10}),
     PlotKind("boxes", ("IoU", "ACC@0.5"), ("task",), {"ACC@0.5": 1}),
     PlotKind(
-        "choice", ("accuracy",), ("question_type", "modality", "degradation"), {"accuracy": 1}
+        "choice",
+        ("accuracy",),
+        ("question_type", "modality", "level", "degradation"),
+        {"accuracy": 1},
     ),
     PlotKind(
         "description",
@@ -90,7 +88,8 @@ def failure_of(row: Row, metric: MetricInfo) -> str | None:
     here, not a score: 0 for no box, wrong for no letter.
 
     Raises:
-        RunUnreadable: value and status of the score contradict each other.
+        RunUnreadable: value and status of the score contradict each other, or the row's own status
+            is none that is known.
     """
     score = read_score(row.get("scores", {}).get(metric.name))
     if score is None:
@@ -99,7 +98,17 @@ def failure_of(row: Row, metric: MetricInfo) -> str | None:
         return _failed(score, metric)
     if metric.protocol == "strict" or score.value != metric.worst or _was_read(row, score):
         return None
-    status = Status(row.get("status", Status.ANSWER))
+    return _read_status(row)
+
+
+def _read_status(row: Row) -> str:
+    try:
+        status = Status(row["status"])
+    except (KeyError, ValueError) as error:
+        raise RunUnreadable(
+            f"row {row.get('index')!r}: expected a status, got {row.get('status')!r}; "
+            "evaluate the run again"
+        ) from error
     return _UNREAD if status.has_value else _WORDS.get(status, status.value)
 
 

@@ -9,7 +9,13 @@ from medbench_vlmeval.evaluation.medebench_metrics import CP, EA, PSNR_INSIDE
 from medbench_vlmeval.evaluation.medq_perception_metrics import ACCURACY
 from medbench_vlmeval.evaluation.medq_reasoning_metrics import OFFICIAL, QUALITY_READ
 from medbench_vlmeval.evaluation.medsg_metrics import IOU, IOU_STRICT
-from medbench_vlmeval.report.plots_data import OVERALL, Series, bars_of, distributions_of
+from medbench_vlmeval.report.plots_data import (
+    OVERALL,
+    Series,
+    bars_of,
+    distributions_of,
+    estimates_of,
+)
 from medbench_vlmeval.report.plots_kinds import (
     failure_of,
     group_link,
@@ -18,6 +24,7 @@ from medbench_vlmeval.report.plots_kinds import (
     sample_link,
 )
 from medbench_vlmeval.report.plots_pairs import agreement, confusion, model_points, trade_off
+from medbench_vlmeval.report.runs import Run, RunUnreadable
 from medbench_vlmeval.types import MetricInfo
 
 from .plot_runs import box, choice, description, edit, made_run
@@ -45,6 +52,20 @@ def test_a_row_fails_for_the_reason_that_its_files_give(
     row: dict[str, Any], metric: MetricInfo, why: str | None
 ) -> None:
     assert failure_of(row, metric) == why
+
+
+def test_a_status_that_is_none_is_named() -> None:
+    with pytest.raises(RunUnreadable, match=r"row 7: expected a status, got 'lost'"):
+        failure_of(box(7, "lost"), IOU)
+
+
+def test_a_table_with_something_else_than_numbers_is_named(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "MedSG_test", [box(1, 0.5)])
+    path = run.beside("_acc.csv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([lines[0], lines[1].replace("0.5", "o.5")]), encoding="utf-8")
+    with pytest.raises(RunUnreadable, match=r"M_MedSG_test_acc.csv, line 2: expected .* 'o\."):
+        estimates_of(Run.at(run.manifest_path))
 
 
 def test_failures_are_never_in_the_bin_of_zero() -> None:
