@@ -123,37 +123,47 @@ def shown_distances(found: Sequence[RunDistances]) -> str:
 
 def _table(runs: Sequence[RunDistances]) -> str:
     first = runs[0]
-    frechet, kernel = first.frechet_name, first.kernel_name
-    header = ("model", "images", frechet, "floor", "rank", f"1000 {kernel}", "spread")
+    is_fid = first.frechet_name == "FID"
+    frechet, kernel = ("FID", "KID") if is_fid else ("Fréchet", "MMD²")
+    header = ("model", "images", frechet, "floor", "rank", f"1000 {kernel}", "paired")
     rows = [_row(run.model, group) for run in runs for group in run.groups]
     extractor = first.extractor
     notes = [
-        f"{first.edited.what} against {first.reference.what} images; lower is better; floor: two "
-        "halves of the reference",
+        f"{first.edited.what} against {first.reference.what} images, lower is better; floor: "
+        "between two halves of the reference, n images each; ±: over subsets; paired: no edit with "
+        "its own reference",
+        *_inflated(runs),
         f"extractor: {extractor['name']}, {extractor['dim']} features, sha256 "
         f"{extractor['sha256']}",
         f"resize: {extractor['resize']}",
         *(line for run in runs for line in _left_out(run)),
     ]
-    return "\n".join([plain_table(header, rows), *notes])
+    title = f"{first.frechet_name} and {first.kernel_name}"
+    return "\n".join([plain_table(header, rows, title=title), *notes])
 
 
 def _row(model: str, group: GroupDistance) -> tuple[str, ...]:
-    label = model if group.group_by == "overall" else f"  {group.group}"
-    images = f"{group.n_edited} / {group.n_reference}"
     frechet, kernel = group.frechet, group.kernel
     floor = None if frechet is None else frechet.noise_floor
-    value = f"refused: {group.refused}" if frechet is None else f"{frechet.value:.2f}"
-    ranks = "–" if frechet is None else f"{frechet.rank_a} / {frechet.rank_b} of {frechet.dim}"
     return (
-        label,
-        images,
-        value,
-        "–" if floor is None else f"{floor.mean:.2f} (n={floor.n_half})",
-        ranks,
-        "–" if kernel is None else f"{1000 * kernel.value:.2f}",
-        "–" if kernel is None else f"±{1000 * kernel.spread.deviation:.2f}",
+        model if group.group_by == "overall" else f"  {group.group}",
+        f"{group.n_edited} / {group.n_reference}",
+        f"refused: {group.refused}" if frechet is None else f"{frechet.value:.2f}",
+        "–" if floor is None else f"{floor.mean:.2f}, n={floor.n_half}",
+        "–" if frechet is None else f"{frechet.rank_a} / {frechet.rank_b}",
+        f"{1000 * kernel.value:.2f} ±{1000 * kernel.spread.deviation:.2f}",
+        "–" if kernel.paired is None else f"{1000 * kernel.paired:.2f}",
     )
+
+
+def _inflated(runs: Sequence[RunDistances]) -> list[str]:
+    measured = [group.frechet for run in runs for group in run.groups if group.frechet]
+    if not any("n<d" in it.flags for it in measured):
+        return []
+    return [
+        f"fewer images than {measured[0].dim} features: {runs[0].frechet_name} is inflated; "
+        "compare it at equal n only"
+    ]
 
 
 def _left_out(run: RunDistances) -> list[str]:

@@ -49,7 +49,7 @@ class KernelMeasurement:
 
 @dataclass(frozen=True)
 class GroupDistance:
-    """The distances of one group of images; what was refused is None, and `refused` says why."""
+    """The distances of one group of images."""
 
     group_by: str
     group: str
@@ -59,7 +59,8 @@ class GroupDistance:
     """Files of different content."""
     n_reference_distinct: int
     frechet: FrechetMeasurement | None
-    kernel: KernelMeasurement | None
+    """None where `refused` says why."""
+    kernel: KernelMeasurement
     refused: str = ""
 
 

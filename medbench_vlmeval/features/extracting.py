@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from .extractor import FeatureExtractor, identity_of
 
 logger = logging.getLogger(__name__)
 
+CACHE_VARIABLE = "MEDBENCH_FEATURE_CACHE"
+"""Environment variable for the folder that features are kept in."""
 BATCH_SIZE = 16
 _LAYOUT = 1
 
@@ -40,11 +43,18 @@ class FeatureCache:
     Files are written atomically and name what they hold; all of them can be deleted at any time.
 
     Args:
-        root: their folder, made at the first write; this user's cache folder by default.
+        root: their folder, made at the first write; by default ``$MEDBENCH_FEATURE_CACHE``, else
+            a part of this user's cache folder.
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        self.root = root or user_cache_path("medbench_vlmeval") / "features"
+        configured = os.environ.get(CACHE_VARIABLE, "").strip()
+        default = (
+            Path(configured).expanduser()
+            if configured
+            else user_cache_path("medbench_vlmeval") / "features"
+        )
+        self.root = root or default
 
     def path(self, hashes: Sequence[str], extractor: FeatureExtractor) -> Path:
         """Where the features of images with these SHA-256, in this order, are kept."""
