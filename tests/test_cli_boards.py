@@ -114,6 +114,32 @@ def test_a_newer_run_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "manifest",
+    [
+        {"replies": {"missing": "many"}},
+        {"metrics": [{"label": "no name"}]},
+        {"metrics": {"a": 1}},
+        {"asked": ["host"]},
+        {"judge": {"models_returned": 3}},
+        {"data": {"n_expected": "all"}},
+        {"trivial_answers": {"whole image": 0.5}},
+        {"data": ["MedQ_MCQ_test"]},
+    ],
+    ids=lambda it: next(iter(it)),
+)
+def test_a_manifest_of_another_form_is_named_and_the_rest_goes_on(
+    tmp_path: Path, manifest: dict[str, object]
+) -> None:
+    choices(tmp_path / "runs", "A", HITS)
+    odd = choices(tmp_path / "runs", "Odd", HITS)
+    odd.manifest_path.write_text(json.dumps({**odd.manifest, **manifest}), encoding="utf-8")
+    result = medbench("leaderboard", tmp_path / "runs", "--out", tmp_path / "board")
+    assert result.exit_code == 0, result.output
+    assert "Odd_MedQ_MCQ_test_manifest.json" in result.output
+    assert measured(tmp_path / "board") == ["A"]
+
+
+@pytest.mark.parametrize(
     ("made", "words"),
     [
         (lambda folder: None, "no run for a board"),

@@ -141,9 +141,9 @@ def _add(run: Run, found: _Finds) -> None:
 
 def _damage(run: Run) -> str:
     """What is wrong with the files of a run, by the hashes that its manifest has of them."""
-    if not run.dataset:
+    data, hashes = run.manifest.get("data"), run.manifest.get("files") or {}
+    if not isinstance(data, dict) or not isinstance(hashes, dict) or not data.get("name"):
         return f"{run.manifest_path.name} names no data set; evaluate again"
-    hashes = run.manifest.get("files", {})
     for suffix in _READ:
         path = run.beside(suffix)
         if not path.is_file():

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .board import Board, RowKind, headline_metrics
-from .board_rows import board_of
+from .board_rows import board_of, measured_row, trivial_rows
 from .board_statistics import board_statistics
-from .comparability import LEAST_COVERAGE, Comparison, compared
+from .comparability import LEAST_COVERAGE, Comparison, Standing, compared
 from .firmness import MetricStatistics
+from .judge_identity import judge_of, snapshots_of
 from .reproduction import ReproducedCell, ReproducedTable, reproduced_cells, reproduced_tables
+from .run_conditions import conditions_of, incomplete
 from .runs import Run, RunUnreadable
 
 
@@ -88,15 +90,24 @@ def _readable(runs: Iterable[Run]) -> tuple[dict[str, list[Run]], list[str]]:
     problems = []
     for run in runs:
         try:
-            # Read now: a board in which one row fails later would be no board.
-            _ = run.rows, run.summary, run.table
-            for metric in headline_metrics(run.metrics):
-                run.scores_of(metric.name)
+            _read_whole(run)
         except RunUnreadable as error:
             problems.append(f"{run.place}: {error}")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            name = run.manifest_path.name
+            problems.append(f"{run.place}: {name} has another form ({error!r}); evaluate again")
         else:
             by_dataset.setdefault(run.dataset, []).append(run)
     return by_dataset, problems
+
+
+def _read_whole(run: Run) -> None:
+    """Read now what a board needs: one in which a row fails later would be no board."""
+    incomplete(run, LEAST_COVERAGE, partial_allowed=True)
+    judge_of(run), conditions_of(run), trivial_rows(run), snapshots_of(run)
+    measured_row(Standing(run), run.metrics)
+    for metric in headline_metrics(run.metrics):
+        run.scores_of(metric.name)
 
 
 def _check_names(same: Mapping[str, str], reports: Sequence[BoardReport]) -> None:
