@@ -52,8 +52,13 @@ PEERS = {
     "features": set(),
     "evaluation": set(),
 }
-APART = {"report": {"types", "stats", "files", "naming", "report"}}
-"""Units outside the order: reports read finished runs and know nothing of how they came about."""
+APART = {
+    # images, because a bundle shows pictures as the metrics saw them
+    "report": {"types", "stats", "files", "naming", "images", "report"},
+    # sheets are made of what reports read; ratings are held against judges by the same measures
+    "human": {"types", "stats", "files", "metrics", "images", "report", "human"},
+}
+"""Units outside the order: they read finished runs and know nothing of how these came about."""
 
 HOST_FACING = {"datasets", "models", "hosting", "hosting.image_fidelity"}
 HEAVY = {"torch", "torchvision", "transformers", "diffusers", "numba", "google", "ray", "dask"} | {
@@ -164,7 +169,7 @@ def is_allowed(unit: str, other: str) -> bool:
     if unit == other or other == PACKAGE:
         return True
     if unit in APART or other in APART:
-        return other in APART.get(unit, {"report"} if unit == "cli" else set())
+        return other in APART.get(unit, set(APART) if unit == "cli" else set())
     if layer_of(other) == layer_of(unit):
         return other in PEERS.get(unit, LAYERS[layer_of(unit)])
     return layer_of(other) < layer_of(unit)

@@ -1,0 +1,1 @@
+"""Blinded sheets for human raters, and how far what they enter agrees with the judge."""
