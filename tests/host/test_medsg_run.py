@@ -91,3 +91,8 @@ def test_a_perfect_answer_in_any_convention_scores_one(convention: str, tmp_path
     else:
         assert "IoU" not in scores, "no published parser reads y first"
     assert all("bounding box" in prompt for prompt in prompts)
+    predictions = host.result("perfect", "MedSG_sample")
+    lines, _ = read_jsonl(predictions.with_name(f"{predictions.stem}_samples.jsonl"))
+    assert [line["prompt"][-1]["text"] for line in lines] == prompts
+    sent = [[part["image"] for part in line["prompt"][:-1]] for line in lines]
+    assert sent == [list(range(len(line["images"]))) for line in lines]
