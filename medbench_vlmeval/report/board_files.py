@@ -134,7 +134,10 @@ def _write_json(report: BoardReport, path: Path) -> Path:
 
 
 def board_facts(report: BoardReport) -> dict[str, Any]:
-    """Everything about a board, from types that JSON knows or `files.to_plain` turns into them."""
+    """Everything about a board, from types that JSON knows or `files.to_plain` turns into them.
+
+    A cell has its place and ``value``; its other fields only where they say something.
+    """
     board, comparison = report.board, report.board.comparison
     judge = comparison.judge
     reference = comparison.standing[0].run
@@ -179,8 +182,18 @@ def _row_facts(row: Row) -> dict[str, Any]:
         "notes": row.notes,
         "zoo": row.zoo,
         "manifest": None if row.run is None else row.run.manifest_path.name,
-        "cells": [{**key._asdict(), **asdict(cell)} for key, cell in row.cells.items()],
+        "cells": [
+            {**key._asdict(), "value": cell.value, **_stated(asdict(cell))}
+            for key, cell in row.cells.items()
+        ],
     }
+
+
+def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
+    # Of some ten thousand cells most leave most fields open.
+    # A zero says something, so `in` will not do: 0.0 == False.
+    is_open = {name: it is None or it is False or it in ("", ()) for name, it in facts.items()}
+    return {name: it for name, it in facts.items() if not is_open[name]}
 
 
 def _left_facts(left: LeftOut) -> Mapping[str, str]:

@@ -170,6 +170,14 @@ def test_json_holds_everything(reports: tuple[BoardReport, ...], tmp_path: Path)
         ]
         assert len(facts["reproduction"]["cells"]) == len(report.reproduced)
         assert len(facts["left_out"]) == len(report.board.comparison.left_out)
+        assert facts["data"]["fingerprint"] == "f" * 64
+        for row, written_row in zip(report.board.rows, facts["rows"], strict=True):
+            for (key, cell), fields in zip(row.cells.items(), written_row["cells"], strict=True):
+                assert (fields["metric"], fields["group"]) == (key.metric, key.group)
+                for name in ("value", "low", "high", "floor", "n_scored", "note", "printed"):
+                    assert fields.get(name) == (getattr(cell, name) or fields.get(name))
+                assert (fields.get("low") is None) == (cell.low is None)
+                assert fields.get("is_doubtful", False) == cell.is_doubtful
     perception = json.loads(texts["MedQ_MCQ_test.json"])
     assert perception["statistics"][0]["pairs"][0]["test"] == "McNemar"
     assert any(row["name"].endswith(EVIL) for row in perception["rows"])
