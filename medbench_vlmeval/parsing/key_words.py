@@ -22,8 +22,8 @@ def _words(text: str) -> frozenset[str]:
 
 _VERBS = _words(
     """add adjust align apply augment beautify bring change clear close colour color complete
-    correct cover create darken decrease delete draw elevate eliminate enhance enlarge erase excise
-    extract fade fill fix flatten generate give heal implant improve increase inject insert keep
+    correct cover create cut darken decrease delete draw elevate eliminate enhance enlarge erase
+    excise extract fade fill fix flatten generate give heal implant improve increase inject insert keep
     lengthen lift lighten make match mend minimise minimize narrow perform place plump realign
     rebuild reconstruct reduce refine regenerate rejuvenate remove repair replace reposition
     resect reshape resize restore revise shape shorten show shrink simulate slim smooth soften
@@ -105,12 +105,13 @@ def _head_noun(words: Sequence[str]) -> str:
 def _object_of_first_verb(words: Sequence[str]) -> Iterator[str]:
     """The words after the verb (or the verbs, ``Remove or revise``) up to where the object ends."""
     lowered = [word.casefold() for word in words]
-    start = next((at for at, word in enumerate(lowered) if word in _VERBS), len(words))
-    while start < len(words) and (lowered[start] in _VERBS or _joins_verbs(lowered, start)):
-        start += 1
+    verb = next((at for at, word in enumerate(lowered) if word in _VERBS), len(words))
+    start = verb + 1
+    while start < len(words) and _joins_verbs(lowered, start):
+        start += 2
     last = ""
     for word, low in zip(words[start:], lowered[start:], strict=True):
-        if low in _JOINTS and last and (_describes(last) or last.casefold() in _JOINTS):
+        if low in _JOINTS and last and _describes(last):
             continue
         if low in _ENDS | _JOINTS or not word[0].isalpha():
             return
@@ -124,7 +125,8 @@ def _joins_verbs(lowered: Sequence[str], at: int) -> bool:
 
 
 def _describes(word: str) -> bool:
-    return word.casefold() in _DESCRIBING or word.casefold().endswith("ly")
+    low = word.casefold()
+    return low in _DESCRIBING or (low.endswith("ly") and low not in ("anomaly", "belly"))
 
 
 def _is_organ(word: str, organ: str) -> bool:
