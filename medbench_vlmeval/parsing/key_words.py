@@ -23,8 +23,8 @@ def _words(text: str) -> frozenset[str]:
 _VERBS = _words(
     """add adjust align apply augment beautify bring change clear close colour color complete
     correct cover create cut darken decrease delete draw elevate eliminate enhance enlarge erase
-    excise extract fade fill fix flatten generate give heal implant improve increase inject insert keep
-    lengthen lift lighten make match mend minimise minimize narrow perform place plump realign
+    excise extract fade fill fix flatten generate give heal implant improve increase inject insert
+    keep lengthen lift lighten make match mend minimise minimize narrow perform place plump realign
     rebuild reconstruct reduce refine regenerate rejuvenate remove repair replace reposition
     resect reshape resize restore revise shape shorten show shrink simulate slim smooth soften
     stitch straighten suture thicken thin tighten transform transplant treat trim turn unclog
