@@ -102,6 +102,7 @@ def evaluate_medebench(
             "judge": None if judge is None else judge.manifest(),
             "prompts": {"medebench_judge": medebench_prompt_sha256(options.judge_layout)},
             "editors": _editors(rows, store),
+            "track": options.track,
             **(environment or {}),
         }
         shown = (shown_edit(row, (demonstrations or {}).get(row.sample.id, ())) for row in rows)

@@ -14,6 +14,7 @@ from .fan_out import BACKENDS
 PREFIX = "medbench_"
 
 Wording = Literal["host", "own"]
+Track = Literal["direct", "rewrite"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class EvaluationOptions:
     """MedQ-Bench: let the judge say which option a reply states where no letter can be read."""
     judge_wording: Wording = "host"
     """MedQ-Bench: ``host``, the published templates that VLMEvalKit ships; ``own``, ours."""
+    track: Track = "direct"
+    """MedEBench: ``rewrite`` for a system that rewrites the instruction before it edits; such
+    systems have a board of their own."""
     trials: tuple[str, ...] = ()
     """MedQ-Deg: further prediction files of the same model, for agreement and calibration."""
 
@@ -44,6 +48,7 @@ class EvaluationOptions:
         _check("medbench_lost_images", self.lost_images, ("raise", "missing"))
         _check("medbench_judge_layout", self.judge_layout, ("separate", "single"))
         _check("medbench_judge_wording", self.judge_wording, ("host", "own"))
+        _check("medbench_track", self.track, ("direct", "rewrite"))
         if self.scoring_backend is not None:
             _check("medbench_scoring_backend", self.scoring_backend, BACKENDS)
 

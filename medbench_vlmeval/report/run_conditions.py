@@ -34,6 +34,8 @@ class Conditions:
     """Of all questions as they were asked."""
     demonstrations: str | None
     """Hash of what was shown before each sample; None where nothing is shown."""
+    track: str
+    """``direct``, or ``rewrite``: the system rewrites the instruction before it edits."""
     metrics: Mapping[str, tuple[Any, ...]]
     """Name of a column to direction, bounds and protocol."""
     notes: tuple[str, ...] = ()
@@ -44,7 +46,7 @@ class Conditions:
         """Equal for runs made under the same conditions."""
         return (
             self.fingerprint, self.revision, self.indices, self.wording, self.asked_sha256,
-            self.demonstrations,
+            self.demonstrations, self.track,
         )  # fmt: skip
 
 
@@ -60,6 +62,7 @@ def conditions_of(run: Run) -> Conditions:
         wording=tuple(sorted(asked["wording"])) if asked.get("wording") else None,
         asked_sha256=json.dumps(hashes, sort_keys=True) if hashes else None,
         demonstrations=_shown_examples(shown) if shown else None,
+        track=str(run.manifest.get("track") or "direct"),
         metrics={
             it.name: (it.higher_is_better, tuple(it.bounds), it.protocol) for it in run.metrics
         },
@@ -121,6 +124,11 @@ def differing(run: Run, board: Run) -> str:
         return "asked in other words: the questions have another hash; infer again with one host"
     if own.demonstrations != wanted.demonstrations:
         return "other demonstrations were shown before the samples"
+    if own.track != wanted.track:
+        return (
+            f"another track: {own.track}, on the board {wanted.track}; make a board of the other "
+            "track with --like"
+        )
     for name in own.metrics.keys() & wanted.metrics.keys():
         if own.metrics[name] != wanted.metrics[name]:
             return f"{name} is defined in another way; evaluate all runs with one version"

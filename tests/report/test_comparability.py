@@ -66,6 +66,7 @@ def test_runs_under_the_same_conditions_stand_together(tmp_path: Path) -> None:
         ({"replies": {"missing": 1}}, "1 of 8 samples have no reply"),
         ({"replies": {"api_fail": 5}}, "5 of 8 samples have no reply"),
         ({"in_context": {"shots": 1, "demonstrations": {"1": [2]}}}, "other demonstrations"),
+        ({"track": "rewrite"}, "another track: rewrite, on the board direct"),
         (
             {"metrics": [{"name": "accuracy", "label": "a", "higher_is_better": False}]},
             "accuracy is defined in another way",

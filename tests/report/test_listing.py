@@ -7,6 +7,7 @@ import pytest
 
 from medbench_vlmeval.data import MedEBenchData
 from medbench_vlmeval.evaluation.medebench import evaluate_medebench
+from medbench_vlmeval.evaluation.options import EvaluationOptions
 from medbench_vlmeval.report.collecting import collecting
 from medbench_vlmeval.report.listing import FinishedRun, finished_runs, runs_table
 from medbench_vlmeval.report.runs import Run, RunUnreadable
@@ -57,3 +58,12 @@ def test_a_damaged_summary_is_named(make_data: MakeData, predict: Predict, tmp_p
 
 def test_an_empty_folder_has_no_runs(tmp_path: Path) -> None:
     assert listed(tmp_path) == []
+
+
+def test_an_evaluation_records_its_track(make_data: MakeData, predict: Predict) -> None:
+    data, path = make_data(1), predict({1: picture(1)})
+    for options in (EvaluationOptions(), EvaluationOptions(track="rewrite")):
+        evaluate_medebench([path], data, options=options)
+        assert Run.at(path).manifest["track"] == options.track
+    with pytest.raises(ValueError, match="medbench_track"):
+        EvaluationOptions.from_host({"medbench_track": "other"})
