@@ -122,6 +122,8 @@ def export_sheets(
     try:
         exported = _written(staged, runs, out, choices, data_root)
         _give_default_mode(staged)
+        if out.is_dir():
+            out.rmdir()
         staged.replace(out)
     finally:
         shutil.rmtree(staged, ignore_errors=True)

@@ -156,6 +156,9 @@ class RatedRuns:
         name = row["edited"].get("file")
         if not name:
             raise Unsuitable(f"a model gave no picture ({row['edited']['status']})")
+        if Path(name).name != name:
+            # A run may come from elsewhere; it must not put other files before raters.
+            raise Unsuitable("an edited image lies outside its run")
         return self.pool.add(self.runs[number].beside("_images") / name, "an edited image")
 
     def _reply(self, number: int, index: int) -> str:
@@ -215,7 +218,7 @@ def texts_of(shown: ShownSample, rubric: Rubric) -> dict[str, str]:
     """
     about = shown.about
     if rubric is EDITS:
-        return {"instruction": about["instruction"], "description": about["description"]}
+        return {name: str(about.get(name) or "") for name in ("instruction", "description")}
     if not (about.get("reference") or "").strip():
         raise Unsuitable("the reference text is missing")
     asked = [part for part in shown.prompt or () if isinstance(part, str)]

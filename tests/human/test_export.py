@@ -160,6 +160,21 @@ def test_samples_that_a_model_did_not_answer_are_skipped_and_counted(
     assert "99 samples were asked for" in "\n".join(done.lines())
 
 
+def test_a_run_cannot_put_other_files_before_raters(tmp_path: Path) -> None:
+    coloured(tmp_path / "runs" / "secret.png", 1)
+    run = edit_run(tmp_path, "M", varied(1), n=2)
+    path = run.beside("_scores.jsonl")
+    path.write_text(path.read_text().replace("00ab.png", "../../secret.png"), encoding="utf-8")
+    key = exported(tmp_path / "out", [Run.at(run.manifest_path)])
+    assert key.left_out == {"an edited image lies outside its run": 1}
+
+
+def test_an_empty_folder_may_be_there_already(tmp_path: Path, runs: list[Run]) -> None:
+    (tmp_path / "out").mkdir()
+    exported(tmp_path / "out", runs)
+    assert (tmp_path / "out").stat().st_mode & 0o077 == (tmp_path / "runs").stat().st_mode & 0o077
+
+
 def test_images_are_found_where_the_data_moved_to(tmp_path: Path, runs: list[Run]) -> None:
     (tmp_path / "data").rename(tmp_path / "moved")
     with pytest.raises(ValueError, match=r"the image `previous` is missing \(12\)"):
