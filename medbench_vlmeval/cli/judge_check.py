@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..evaluation.judge_check_plan import CheckOptions, CheckPlan
     from ..evaluation.options import EvaluationOptions
     from ..judging import JudgeSettings
+    from ..judging.medq import MedQTemplates
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -147,16 +148,31 @@ def _medq_plan(
 ) -> CheckPlan:
     from ..data import load_medq
     from ..evaluation.judge_check_medq import medq_plan, replies_of_run
-    from ..hosting.medq_classes import host_templates_of
-    from ..judging.medq import host_templates, own_templates
 
     data = load_medq(dataset)
     if data.kind not in ("caption", "paired"):
         raise click.UsageError(f"expected a table of descriptions, got {dataset} ({data.kind})")
-    found = host_templates_of(data.kind) if choices.judge_wording == "host" else None
-    templates = own_templates(data.kind) if found is None else host_templates(data.kind, found)
     replies = None if predictions is None else replies_of_run(predictions, data)
-    return medq_plan(data, replies, templates, options)
+    return medq_plan(data, replies, _templates(data.kind, choices.judge_wording), options)
+
+
+def _templates(kind: str, wording: str) -> MedQTemplates:
+    """The published questions, which VLMEvalKit ships, or ours."""
+    from ..hosting.medq_classes import host_templates_of
+    from ..judging.medq import host_templates, own_templates
+
+    if wording == "own":
+        return own_templates(kind)
+    try:
+        found = host_templates_of(kind)
+    except ModuleNotFoundError as error:
+        if error.name != "vlmeval":
+            raise
+        raise click.UsageError(
+            "expected VLMEvalKit, which ships the published questions, to be installed; or take "
+            """ours: --judge-args '{"medbench_judge_wording": "own"}'"""
+        ) from error
+    return own_templates(kind) if found is None else host_templates(kind, found)
 
 
 def _as_asked(dataset: str, arguments: dict[str, Any]) -> dict[str, Any]:
