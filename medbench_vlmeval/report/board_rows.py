@@ -226,6 +226,12 @@ def _notes(comparison: Comparison, reference: Run, with_published: bool) -> Iter
     data = reference.manifest.get("data", {})
     if any(metric.name == "accuracy" for metric in reference.metrics):
         yield "accuracy is plain: every question once, options in the order of the release"
+    sizes = {it.n for it in tables() if it.dataset == comparison.dataset and it.n is not None}
+    if sizes and with_published and max(sizes) != len(reference.rows):
+        yield (
+            f"over {len(reference.rows)} samples; the published figures of the whole benchmark are "
+            f"over {max(sizes)}"
+        )
     if _is_partial(reference):
         yield (
             f"about {len(reference.rows)} of {data.get('n_samples')} samples only"

@@ -12,6 +12,10 @@ from .judge_identity import is_published_judge
 from .published import PublishedCell, PublishedTable, tables
 from .runs import Run
 
+SLACK_OF_SIZES = 0.02
+"""Share by which the number of samples may differ from the published one."""
+_LONGEST_REASON = 90
+
 Verdict = Literal["agrees", "differs", "not comparable", "doubtful figure", "no interval"]
 
 
@@ -48,8 +52,9 @@ def reproduced_cells(
 
     A figure *agrees* when what it may stand for, value ± half a unit of its last digit, reaches
     into the 95 % interval of the measured value. Figures that are marked as probably wrong are
-    *doubtful*; those of another judge, of other questions, of another protocol, or without a
-    counterpart are *not comparable*. Neither is called a difference.
+    *doubtful*; those of another judge, of other questions, of another protocol, over another number
+    of samples (by more than 2 %), or without a counterpart are *not comparable*. Neither counts as
+    a difference.
 
     Args:
         board: with published rows.
@@ -119,20 +124,27 @@ def _verdict(
         return "not comparable", other_terms
     if published.is_doubtful:
         return "doubtful figure", published.note
+    sizes = _other_sizes(measured, published)
+    if sizes and not _nearly_equal(measured.n_expected, published.n):
+        return "not comparable", sizes
     if measured.low is None or measured.high is None:
         return "no interval", "fewer than two clusters were scored"
     reaches_in = (
         published.value + published.half_unit >= measured.low
         and published.value - published.half_unit <= measured.high
     )
-    return ("agrees" if reaches_in else "differs"), _with_sizes(measured, published)
+    return ("agrees" if reaches_in else "differs"), f"{published.note} {sizes}".strip()
 
 
-def _with_sizes(measured: Cell, published: PublishedCell) -> str:
+def _other_sizes(measured: Cell, published: PublishedCell) -> str:
     if published.n is None or published.n == measured.n_expected:
-        return published.note
-    sizes = f"over {measured.n_expected} samples here, over {published.n} published"
-    return f"{published.note} {sizes}".strip()
+        return ""
+    return f"over {measured.n_expected} samples here, over {published.n} published"
+
+
+def _nearly_equal(here: int | None, published: int | None) -> bool:
+    """Within `SLACK_OF_SIZES`: releases were corrected, and the papers' counts are off by a few."""
+    return here is not None and abs(here - (published or 0)) <= SLACK_OF_SIZES * (published or 0)
 
 
 def _other_terms(run: Run | None, metric: str, table: PublishedTable, board: Board) -> str:
@@ -182,10 +194,14 @@ class ReproducedTable:
             f"{self.count(verdict)} {words}" for verdict, words in _COUNTED if self.count(verdict)
         ]
         reasons = dict.fromkeys(
-            cell.why for cell in self.cells if cell.verdict == "not comparable" and cell.why
+            _clipped(cell.why) for cell in self.cells if cell.verdict == "not comparable"
         )
         why = f" ({'; '.join(list(reasons)[:2])})" if reasons else ""
         return head + "; ".join([body, *rest]) + why
+
+
+def _clipped(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
 
 
 def reproduced_tables(cells: Iterable[ReproducedCell]) -> tuple[ReproducedTable, ...]:

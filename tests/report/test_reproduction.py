@@ -65,9 +65,19 @@ def test_a_figure_agrees_when_what_it_may_stand_for_reaches_into_the_interval(
     assert cell.delta == pytest.approx(0.70 - 0.6897)
 
 
-def test_other_numbers_of_samples_are_said(gpt_5: Board) -> None:
-    cell = cell_of(reproduced_cells(gpt_5), metric="accuracy")
-    assert cell.why == "over 3 samples here, over 1305 published"
+@pytest.mark.parametrize(
+    ("n", "verdict", "why"),
+    [
+        (1305, "agrees", ""),
+        (1300, "agrees", "over 1300 samples here, over 1305 published"),
+        (1200, "not comparable", "over 1200 samples here, over 1305 published"),
+        (3, "not comparable", "over 3 samples here, over 1305 published"),
+    ],
+)
+def test_other_numbers_of_samples_are_said(gpt_5: Board, n: int, verdict: str, why: str) -> None:
+    made = measuring(gpt_5, {CellKey("accuracy"): Cell(0.70, 0.6, 0.8, n, n, n)})
+    cell = cell_of(reproduced_cells(made), metric="accuracy")
+    assert (cell.verdict, cell.why) == (verdict, why)
 
 
 def test_groups_are_compared_with_groups(gpt_5: Board) -> None:
@@ -98,10 +108,17 @@ def test_figures_without_a_counterpart_are_listed_and_never_compared(tmp_path: P
 
 def test_one_line_a_table(tmp_path: Path) -> None:
     made = board_of(compared([boxes(tmp_path, "Qwen2.5-VL-7B-Instruct", [0.0, 40.0, 90.0])]))
+    numbers = {
+        CellKey("IoU"): Cell(0.13, 0.12, 0.14, 9630, 9630, 9630),
+        CellKey("IoU", "task", "referring"): Cell(0.20, 0.19, 0.21, 1482, 1482, 1482),
+        CellKey("IoU", "task", "patch"): Cell(0.20, None, None, 1000, 1000, 1000),
+    }
+    made = measuring(made, numbers)
     iou, accuracy = reproduced_tables(reproduced_cells(made))
-    assert iou.line.startswith("medsg-iou: Qwen2.5-VL-7B-Instruct as Qwen2.5-VL-7B: ")
-    assert "mean difference +" in iou.line
-    assert "6 not comparable (the run has no such figure)" in iou.line
+    assert iou.line == (
+        "medsg-iou: Qwen2.5-VL-7B-Instruct as Qwen2.5-VL-7B: 1 of 2 figures agree, mean difference "
+        "+0.041; 1 without an interval; 6 not comparable (the run has no such figure)"
+    )
     assert accuracy.line.startswith("medsg-accuracy: ")
 
 
@@ -151,7 +168,10 @@ def test_verdicts_are_compared_with_those_of_the_published_judge_only(
         run = descriptions(tmp_path, "gpt-5", server)
     published = {"prompts": {"medq_judge": {"comparable": True}}}
     run = changed(changed(run, **published), **manifest)
-    cell = cell_of(reproduced_cells(board_of(compared([run]))), metric="Overall")
+    made = measuring(
+        board_of(compared([run])), {CellKey("Overall"): Cell(7.9, 7.8, 8.0, 221, 221, 221)}
+    )
+    cell = cell_of(reproduced_cells(made), metric="Overall")
     assert cell.verdict == verdict
     assert why in cell.why
 
