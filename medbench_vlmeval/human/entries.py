@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,10 +67,10 @@ class Entries:
         found = cls(key)
         required = [*key.columns, *key.rubric.names, CANNOT_JUDGE, COMMENT]
         seen: dict[tuple[str, int], list[tuple[str, int, Entry]]] = {}
-        for path in dict.fromkeys(paths):
+        for path, name in _names(paths).items():
             table = FilledTable.read(path, required)
-            for row, entry in found._of_table(table):
-                seen.setdefault((entry.rater, entry.item), []).append((path.name, row, entry))
+            for row, entry in found._of_table(table, name):
+                seen.setdefault((entry.rater, entry.item), []).append((name, row, entry))
         for same in seen.values():
             found._take(same)
         found._list_missing({rater for rater, _ in seen}, set(seen))
@@ -78,8 +79,7 @@ class Entries:
     def _say(self, file: str, row: int | None, what: str, remedy: str) -> None:
         self.problems.append(Problem(file, row, what, remedy))
 
-    def _of_table(self, table: FilledTable) -> Iterator[tuple[int, Entry]]:
-        name = table.path.name
+    def _of_table(self, table: FilledTable, name: str) -> Iterator[tuple[int, Entry]]:
         for column in table.extra:
             self._say(name, 1, f"column {column!r} is none of the sheet's", "it was not read")
         if not table.rows:
@@ -189,6 +189,13 @@ class Entries:
                 if (rater, item.item) not in seen:
                     what = f"no usable row for item {item.item}"
                     self._say(f"rater {rater}", None, what, "put its row back, filled in")
+
+
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """How problems call each file: by its name, or by its path where names are not enough."""
+    different = list(dict.fromkeys(paths))
+    counts = Counter(path.name for path in different)
+    return {path: path.name if counts[path.name] == 1 else str(path) for path in different}
 
 
 def _number(written: str) -> float | None:

@@ -52,7 +52,7 @@
   function restore() {
     let found = {};
     try {
-      found = JSON.parse(localStorage.getItem(place) || "{}");
+      found = JSON.parse(localStorage.getItem(place) || "{}") || {};
     } catch (error) {
       say("What was kept in this browser cannot be read; you start from an empty sheet.");
     }

@@ -91,31 +91,18 @@ def agreement(
     columns = Columns.of(first, second)
     positions = cluster_positions(clusters, columns.n)
     n_clusters = int(positions.max(initial=-1)) + 1
-    constant = _constant(columns, names)
-    unequal = "means of raters lie between the grades" if averaged else ""
-    coarse = f"grades are {step:g} apart, so it is the share of equal ones" if step > 1 else ""
+    reasons = _reasons(columns, names, step, averaged)
+    values = _values(columns, {name for name, why in reasons.items() if not why})
     resampled = _resampled(columns, positions, n_clusters, seed)
     no_interval = _no_interval(n_clusters)
-
-    def measure(name: str, value: float | None, undefined: str = "") -> Measure:
-        if undefined or value is None:
-            return Measure(None, n=columns.n, why=undefined or "undefined")
-        low, high, why = _ends(resampled.get(name), no_interval)
-        return Measure(value, low, high, columns.n, why)
-
-    means = weighted_means(columns, np.ones((1, columns.n))) if columns.n else {}
-    plain = {name: float(values[0]) for name, values in means.items()}
-    kappa = None if constant else quadratic_weighted_kappa(columns.first, columns.second)
-    empty = "no items rated by both" if not columns.n else ""
-    return Agreement(
-        columns.n,
-        n_clusters,
-        measure("kappa", kappa, constant),
-        measure("spearman", None if constant else _spearman(columns), constant),
-        measure("exact", plain.get("exact"), empty or unequal),
-        measure("within_one", plain.get("within_one"), empty or coarse),
-        measure("mean_difference", plain.get("mean_difference"), empty),
-    )
+    measures = {}
+    for name, why in reasons.items():
+        if why:
+            measures[name] = Measure(None, n=columns.n, why=why)
+        else:
+            ends = _ends(resampled.get(name), no_interval)
+            measures[name] = Measure(values[name], *ends[:2], columns.n, ends[2])
+    return Agreement(columns.n, n_clusters, **measures)
 
 
 def rank_correlation(
@@ -125,6 +112,34 @@ def rank_correlation(
     columns = Columns.of(first, second)
     why = _constant(columns, names)
     return Measure(None if why else _spearman(columns), n=columns.n, why=why)
+
+
+def _reasons(
+    columns: Columns, names: tuple[str, str], step: float, averaged: bool
+) -> dict[str, str]:
+    """Why a measure has no value, by its name; empty where it has one."""
+    constant = _constant(columns, names)
+    empty = "no items rated by both" if not columns.n else ""
+    unequal = "means of raters lie between the grades" if averaged else ""
+    coarse = f"grades are {step:g} apart, so it is the share of equal ones" if step > 1 else ""
+    return {
+        "kappa": constant,
+        "spearman": constant,
+        "exact": empty or unequal,
+        "within_one": empty or coarse,
+        "mean_difference": empty,
+    }
+
+
+def _values(columns: Columns, defined: set[str]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    if "mean_difference" in defined:
+        means = weighted_means(columns, np.ones((1, columns.n)))
+        found |= {name: float(values[0]) for name, values in means.items()}
+    if "kappa" in defined:
+        found["kappa"] = quadratic_weighted_kappa(columns.first.tolist(), columns.second.tolist())
+        found["spearman"] = _spearman(columns)
+    return found
 
 
 def _spearman(columns: Columns) -> float:

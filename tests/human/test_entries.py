@@ -178,6 +178,16 @@ def test_two_tables_of_one_rater_that_say_otherwise_are_both_left_out(
     assert read(key, first, first).problems == []
 
 
+def test_files_of_one_name_are_told_apart(key: SheetKey, out: Path, tmp_path: Path) -> None:
+    paths = []
+    for rater in "AB":
+        (tmp_path / rater).mkdir()
+        rows = filled(out, key, rater=rater)
+        rows[0]["EA"] = "11"
+        paths.append(write_rows(tmp_path / rater / "sheet.csv", rows))
+    assert [it.file for it in read(key, *paths).problems] == [str(path) for path in paths]
+
+
 def test_a_rater_whose_table_is_absent_is_named(key: SheetKey, out: Path, tmp_path: Path) -> None:
     found = Entries.read([write_rows(tmp_path / "A.csv", filled(out, key))], key)
     assert [str(it) for it in found.problems] == [
