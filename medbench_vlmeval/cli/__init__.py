@@ -16,6 +16,7 @@ from .groups import Plain
 from .human import human
 from .judge_check import judge_check
 from .looking import conventions, doctor
+from .pages import report
 from .runs import diff, repair, results, show, verify
 from .scoring import score
 
@@ -33,7 +34,7 @@ def main(verbose: bool) -> None:
 
 
 for command in (
-    data, score, results, leaderboard, show, verify, diff, repair, fid, judge_check, human,
-    attention, attention_score, attention_quadrants, conventions, doctor,
+    data, score, results, leaderboard, report, show, verify, diff, repair, fid, judge_check,
+    human, attention, attention_score, attention_quadrants, conventions, doctor,
 ):  # fmt: skip
     main.add_command(command)

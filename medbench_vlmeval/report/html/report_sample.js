@@ -1,0 +1,175 @@
+// One sample: pictures, question, prompt, reply, readings, scores, judge.
+
+const LETTERS = [["official_letter", "official reading"], ["strict_letter", "strict reading"], ["judge_letter", "judge's reading"]];
+
+function sampleView(sample, place, order, redraw) {
+  const stage = { edit: editStage, boxes: boxStage }[data.kind] ?? imageStage;
+  return [
+    sampleHead(sample, place, order),
+    el("div", { class: `sample-grid ${data.kind}` },
+      el("div", { class: "wide" }, stage(sample, redraw), data.kind === "description" ? repliesBesideReference(sample) : null),
+      el("div", { class: "narrow" }, asked(sample), scores(sample), notes(sample))),
+    promptCard(sample),
+    data.kind === "description" ? null : replies(sample),
+    judgements(sample),
+  ].flat().filter(Boolean);
+}
+
+function sampleHead(sample, place, order) {
+  const step = (to, label, text) => el("a", order[to] === undefined
+    ? { class: "button", role: "link", "aria-disabled": "true", "aria-label": label, text }
+    : { class: "button", href: hashOfSample(order[to]), "data-sample": order[to], "aria-label": label, text });
+  const key = sample.key && sample.key !== String(sample.index) ? sample.key : "";
+  const labels = data.groupings.map((name, at) => [name, sample.groups[at]]).filter(([, group]) => group);
+  return el("div", { class: "sample-head" },
+    el("nav", { class: "steps", "aria-label": "Samples" },
+      el("a", { class: "button", href: hashOf({ ...state, sample: "" }) || "#", "data-sample": "", text: "← List" }),
+      el("span", { class: "spacer" }),
+      el("span", { class: "small muted", text: place < 0 ? "not in the filtered list" : `${place + 1} of ${order.length}` }),
+      step(place - 1, "Previous sample", "‹ Previous"), step(place + 1, "Next sample", "Next ›")),
+    el("h2", { id: "sample-title", tabindex: "-1" }, el("span", { text: `Sample ${sample.index}` }), key ? el("span", { class: "muted key", text: key }) : null),
+    el("p", { class: "tags" },
+      labels.map(([name, group]) => el("span", { class: "tag", title: plainName(name), text: group })),
+      sample.runs.map((made, at) => made?.status ? el("span", { class: "status" }, several ? el("span", { class: "small muted", text: data.runs[at] }) : null, statusTag(made.status)) : null),
+      [...new Set(sample.runs.flatMap((made) => made?.flags ?? []))].map((flag) => tag(plainName(flag), "care"))));
+}
+
+function imageStage(sample) {
+  if (!sample.images.length) return null;
+  return el("section", { class: "card stage", "aria-label": "Pictures" },
+    el("div", { class: sample.images.length > 1 ? "pictures large" : "single" }, sample.images.map((it) => figure(it, it.role))));
+}
+
+/** What was asked, by kind. */
+function asked(sample) {
+  const { about } = sample;
+  const parts = [];
+  const say = (name, text) => text && parts.push(el("h3", { text: name }), textBlock(text, name));
+  say("Instruction", about.instruction);
+  say("Change in words, as the judge is told", about.description);
+  say("Question", about.question);
+  if (data.kind === "choice") parts.push(options(sample));
+  if (data.kind === "boxes") parts.push(el("h3", { text: "Boxes" }), coordinates(boxesOf(sample)));
+  say("Problem", about.problem);
+  return parts.length ? el("section", { class: "card" }, parts) : null;
+}
+
+/** The options, marked with the right answer and what was read from each reply. */
+function options(sample) {
+  const { about } = sample;
+  const letters = Object.keys(about.options ?? {});
+  const shown = letters.length ? letters : [...new Set([about.answer, ...sample.runs.flatMap((made) => LETTERS.map(([name]) => made?.reading?.[name]))].filter(Boolean))].sort();
+  return el("ol", { class: "options" }, shown.map((letter) => {
+    const marks = letter === about.answer ? [tag("right answer", "good")] : [];
+    sample.runs.forEach((made, place) => {
+      const by = LETTERS.filter(([name]) => made?.reading?.[name] === letter).map(([, text]) => text);
+      if (by.length) marks.push(tag(`${several ? `${data.runs[place]}: ` : ""}${by.join(", ")}`, letter === about.answer ? "accent" : "bad"));
+    });
+    return el("li", { class: letter === about.answer ? "right" : "" },
+      el("span", { class: "letter", text: letter }), el("span", { class: "option", dir: "auto", text: about.options?.[letter] ?? "" }), el("span", { class: "marks" }, marks));
+  }));
+}
+
+function scores(sample) {
+  const lines = data.metrics.map((metric, at) => [metric, sample.runs.map((made) => scoreParts(made?.scores?.[at]))])
+    .filter(([, found]) => found.some(Boolean));
+  if (!lines.length) return null;
+  return el("section", { class: "card flush" }, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores" },
+    el("table", { class: "plain scores" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Score" }), data.runs.map((name) => el("th", { scope: "col", class: "number", text: several ? name : "Value" })))),
+      el("tbody", {}, lines.map(([metric, found]) => el("tr", {},
+        el("th", { scope: "row", title: metric.source, text: metric.label }), found.map((it) => scoreCell(it, metric))))))));
+}
+
+function scoreCell(score, metric) {
+  if (!score) return el("td", { class: "number muted", text: "–" });
+  const [value, status, note] = score;
+  return el("td", { class: "number" },
+    value === null ? statusTag(status) : el("span", { text: shownNumber(value, metric.unit) }),
+    value !== null && status !== "answer" ? [" ", statusTag(status)] : null,
+    note ? el("div", { class: "score-note", text: note }) : null);
+}
+
+/** Notes, readings and diagnostics that have no place of their own. */
+function notes(sample) {
+  const facts = [];
+  const add = (name, value) => value !== undefined && value !== null && value !== "" && facts.push([name, String(value)]);
+  sample.runs.forEach((made, place) => {
+    const who = several ? `${data.runs[place]}: ` : "";
+    if (!made) return add(data.runs[place], "has no such sample");
+    const { reading = {}, edited = {} } = made;
+    add(`${who}note`, edited.says);
+    add(`${who}seed`, edited.seed);
+    add(`${who}settings`, edited.settings);
+    add(`${who}letter by`, reading.letter_by);
+    add(`${who}conclusion`, reading.conclusion);
+    if ((reading.official_boxes?.length ?? 0) > 1) add(`${who}boxes read officially`, `${reading.official_boxes.length}, the first is scored`);
+    add(`${who}mask`, reading.mask && [reading.mask.status, reading.mask.note].filter(Boolean).join(": "));
+    for (const [name, value] of Object.entries(reading.diagnostics ?? {})) {
+      add(`${who}${plainName(name)}`, typeof value === "number" ? shownNumber(value) : JSON.stringify(value));
+    }
+  });
+  const known = new Set(["instruction", "description", "question", "options", "truth", "size_wh", "target", "reference_box", "reference_image", "reference", "problem"]);
+  for (const [name, value] of Object.entries(sample.about)) {
+    if (!known.has(name) && !data.groupings.includes(name)) add(plainName(name), value !== null && typeof value === "object" ? JSON.stringify(value) : value);
+  }
+  if (!facts.length) return null;
+  return el("section", { class: "card" }, el("h3", { text: "Notes" }), el("dl", { class: "facts" },
+    facts.map(([name, value]) => [el("dt", { text: name }), el("dd", { dir: "auto", text: value })])));
+}
+
+function promptCard(sample) {
+  const own = sample.runs.map((made, place) => [data.runs[place], made?.prompt]).filter(([, prompt]) => prompt);
+  const blocks = [];
+  if (sample.prompt) blocks.push(promptParts(sample.prompt, sample.images));
+  for (const [name, prompt] of own) blocks.push(el("h3", { text: `As ${name} was asked` }), promptParts(prompt, sample.images));
+  if (!blocks.length) blocks.push(el("p", { class: "muted", text: sample.prompt_note || "Not known: evaluate the run again to see prompts." }));
+  else if (sample.prompt_note) blocks.push(el("p", { class: "small muted", text: sample.prompt_note }));
+  return el("details", { class: "card", open: true }, el("summary", { text: "Prompt" }), blocks);
+}
+
+const promptParts = (parts, images) => el("div", { class: "prompt" }, parts.map((part) => {
+  if (part.text !== undefined) return textBlock(part.text);
+  const reference = images[part.image];
+  return el("figure", { class: "thumb" }, image(reference, reference?.role ?? `image ${part.image}`, { loading: "lazy" }), el("figcaption", { class: "small muted", text: reference?.role ?? `image ${part.image}` }));
+}));
+
+function replies(sample) {
+  return el("section", { class: "card" }, el("h3", { class: "first", text: several ? "Replies" : "Reply" }),
+    sample.runs.map((made, place) => made ? el("div", { class: "reply" },
+      several ? el("p", { class: "eyebrow" }, el("span", { text: data.runs[place] }), " ", statusTag(made.status)) : null,
+      made.reply === undefined && !("reply" in made) ? el("p", { class: "muted small", text: "not stored" }) : textBlock(made.reply, "Reply")) : null));
+}
+
+function repliesBesideReference(sample) {
+  return el("section", { class: "card beside" },
+    sample.runs.map((made, place) => el("div", {}, el("h3", {}, el("span", { text: several ? data.runs[place] : "Reply" }), " ", made?.status ? statusTag(made.status) : null),
+      made?.reading?.conclusion ? el("p", { class: "small muted", text: `conclusion read: ${made.reading.conclusion}` }) : null,
+      textBlock(made?.reply ?? null, "Reply"))),
+    el("div", {}, el("h3", { text: "Reference" }),
+      sample.about.reference_conclusion ? el("p", { class: "small muted", text: `conclusion: ${sample.about.reference_conclusion}` }) : null,
+      textBlock(sample.about.reference ?? null, "Reference")));
+}
+
+/** Verdicts and, below each, every reply of the judge. */
+function judgements(sample) {
+  const blocks = sample.runs.flatMap((made, place) => {
+    if (!made?.judge && !made?.replies) return [];
+    return [several ? el("h3", { text: data.runs[place] }) : null, verdicts(made), (made.replies ?? []).map(judgeReply)];
+  });
+  return blocks.length ? el("details", { class: "card judge", open: true }, el("summary", { text: "Judge" }), blocks) : null;
+}
+
+const verdicts = (made) => el("ul", { class: "verdicts" }, Object.entries(made.judge ?? {}).map(([dimension, it]) => el("li", {},
+  el("strong", { text: dimension ? plainName(dimension) : "verdict" }), " ", statusTag(it.status ?? "missing"),
+  it.reading ? el("span", { text: Object.entries(it.reading).map(([name, value]) => `${plainName(name)} ${value}`).join(" · ") }) : null,
+  it.note ? el("span", { class: "muted", text: it.note }) : null,
+  it.call_id ? el("span", { class: "small muted" }, "call ", el("code", { text: it.call_id })) : null)));
+
+const judgeReply = (it) => el("div", { class: "reply" },
+  el("p", { class: "eyebrow" }, statusTag(it.status ?? "missing"), " ", el("span", { text: [
+    it.dimension ? plainName(it.dimension) : null,
+    it.repeat ? `round ${it.repeat + 1}` : null,
+    it.attempt ? `attempt ${it.attempt}` : null,
+    it.model_returned, it.call_id ? `call ${it.call_id}` : null, it.note].filter(Boolean).join(" · ") })),
+  textBlock(it.reply ?? it.refusal ?? null, "Reply of the judge"));

@@ -1,0 +1,39 @@
+// What is shown, kept in the address, so that a link shows the same again.
+
+const data = JSON.parse($("#report-data").textContent);
+const several = data.runs.length > 1;
+const sampleByIndex = new Map(data.samples.map((sample) => [String(sample.index), sample]));
+
+const DEFAULTS = { sample: "", q: "", status: "", flag: "", metric: "", min: "", max: "", sort: "",
+  view: "side", left: "", right: "", roi: "off" };
+
+const parsed = (hash) => {
+  const read = Object.fromEntries(new URLSearchParams(hash.replace(/^#/, "")));
+  const groups = Object.entries(read).filter(([name]) => name.startsWith("by."));
+  const known = Object.entries(read).filter(([name]) => name in DEFAULTS);
+  return { ...DEFAULTS, ...Object.fromEntries([...known, ...groups]) };
+};
+
+let state = parsed(location.hash);
+
+const hashOf = (values) => {
+  const told = Object.entries(values).filter(([name, value]) => value !== "" && value !== DEFAULTS[name]);
+  return told.length ? `#${new URLSearchParams(told)}` : "";
+};
+
+const hashOfSample = (index) => hashOf({ ...state, sample: String(index), left: "", right: "" });
+
+/** Change the state; a new sample is a new step in the browser's history, all else is not. */
+function change(values) {
+  const before = state.sample;
+  state = { ...state, ...values };
+  const url = `${location.pathname}${location.search}${hashOf(state)}`;
+  if (state.sample !== before) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+}
+
+const metricOf = (name) => data.metrics.findIndex((metric) => metric.name === name);
+
+/** Whether any run has a value in a column. */
+const hasValues = data.metrics.map((_, place) =>
+  data.samples.some((sample) => sample.runs.some((made) => made && scoreParts(made.scores?.[place]))));
