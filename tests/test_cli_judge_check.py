@@ -112,6 +112,26 @@ def test_a_budget_that_is_spent_ends_in_an_error_after_what_was_found() -> None:
     assert stored["complete"] is False
 
 
+def test_the_page_is_written_as_html_where_that_is_asked_for() -> None:
+    few = ("--samples", "2", "--check", "retest", "--judge", "a")
+    with JudgeServer(SeeingJudge(honest)) as server:
+        result = judge_check(*few, "--judge-base-url", server.base_url, "--html")
+    assert result.exit_code == 0, result.output
+    page = Path("outputs/judge_check/judge_check.html").read_text(encoding="utf-8")
+    assert "<h1>Is a a reliable judge on MedEBench?</h1>" in page
+    assert "repeats itself: EA 100 %" in page
+
+
+def test_without_jinja_no_judge_is_asked_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    few = ("--samples", "1", "--check", "retest", "--judge", "a", "--html")
+    with JudgeServer(SeeingJudge(honest)) as server:
+        result = judge_check(*few, "--judge-base-url", server.base_url)
+        assert server.calls == 0
+    assert result.exit_code == 1
+    assert "medbench-vlmeval[report]" in result.output
+
+
 def test_descriptions_are_checked_with_the_published_parameters() -> None:
     with JudgeServer(lambda _: Answer.says("Score: 2")) as server:
         result = judge_check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,13 +78,19 @@ def _limit_options(command: Command) -> Command:
 )
 @click.option("--second-judge-args", default="{}", help="As --judge-args, for the second judge.")
 @_limit_options
-def judge_check(dataset: str, predictions: Path | None, out: Path, **given: Any) -> None:
+@click.option("--html", is_flag=True, help="Write judge_check.html as well (needs Jinja2).")
+def judge_check(
+    dataset: str, predictions: Path | None, out: Path, html: bool, **given: Any
+) -> None:
     """Find out whether a judge repeats itself, sees the obvious, and ignores what it should.
 
     Writes judge_check.md, .json and .jsonl to OUT. A killed check goes on where it was.
     """
     from ..evaluation.judge_check import check_judge, estimated_check
     from ..evaluation.options import EvaluationOptions, judge_settings
+    from ..files import write_text_atomic
+    from ..report.html_text import needed_for_reports
+    from ..report.plain_page import plain_page
 
     options = _check_options(given)
     arguments = _as_asked(dataset, judge_arguments(given))
@@ -100,7 +106,12 @@ def judge_check(dataset: str, predictions: Path | None, out: Path, **given: Any)
         for name, estimate in estimated_check(plan, settings, second).items():
             click.echo(f"{name}: {estimate}")
         return
+    if html:
+        needed_for_reports("jinja2")  # before anything is paid for
     result = check_judge(plan, settings, out, second=second, options=options)
+    if html:
+        page = plain_page(result.title, map(asdict, result.sections))
+        write_text_atomic(result.files.html, page)
     _show(result)
     if result.stopped is not None:
         raise result.stopped

@@ -12,8 +12,9 @@ from ..judging import Estimate, Judge, JudgeSettings, JudgeStopped
 from ..metrics.reliability import krippendorff
 from .judge_check_asking import FIRST, Answers, asked, estimates, second_of
 from .judge_check_findings import Findings, findings
-from .judge_check_page import page
+from .judge_check_page import markdown
 from .judge_check_plan import AS_SCORED, CheckOptions, CheckPlan
+from .judge_check_sections import Section, sections, title_of
 from .judge_check_warnings import warnings
 from .judge_check_words import verdict_lines
 from .run_files import RunFiles, base_manifest
@@ -46,6 +47,11 @@ class CheckFiles:
         return self.run.beside(".md")
 
     @property
+    def html(self) -> Path:
+        """The same page, for whoever writes it."""
+        return self.run.beside(".html")
+
+    @property
     def pictures(self) -> Path:
         """Folder of the pictures that were made."""
         return self.run.beside("_images")
@@ -59,6 +65,9 @@ class CheckResult:
     lines: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    title: str
+    sections: tuple[Section, ...]
+    """Of the page, for who shows it in another form."""
     files: CheckFiles
     n_calls: int
     stopped: JudgeStopped | None = None
@@ -160,12 +169,15 @@ def _written(
     write_json_atomic(
         files.result, {**manifest, **facts, "found": found, "lines": lines, "warnings": warned}
     )
-    write_text_atomic(files.page, page(plan, found, lines, warned, facts))
+    title, parts = title_of(plan.benchmark, facts), sections(found, lines, warned, facts)
+    write_text_atomic(files.page, markdown(title, parts))
     return CheckResult(
         found,
         tuple(lines),
         tuple(warned),
         plan.notes,
+        title,
+        tuple(parts),
         files,
         answers.n_calls,
         answers.stopped,

@@ -9,18 +9,21 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medbench_vlmeval.data import MedEBenchData
+from medbench_vlmeval.evaluation import judge_check_numbers
 from medbench_vlmeval.evaluation.judge_check import CheckResult, check_judge, estimated_check
 from medbench_vlmeval.evaluation.judge_check_medebench import edits_of_run, medebench_plan
 from medbench_vlmeval.evaluation.judge_check_numbers import Agreement, Sanity, Shift
 from medbench_vlmeval.evaluation.judge_check_plan import CheckOptions, CheckPlan, Limits
 from medbench_vlmeval.files import read_jsonl
 from medbench_vlmeval.judging import JudgeSettings, JudgeStopped
+from medbench_vlmeval.stats.bootstrap import statistic_interval
 
 from ..data.releases import picture
 from ..judging.server import Answer, JudgeServer, Request
@@ -42,6 +45,13 @@ MakeData = Callable[..., MedEBenchData]
 CALLS_OF_THREE = 6 + 7 + 6
 """Different questions about three samples with made edits: two edits are the ground truth or the
 input themselves, and the PNG of a PNG is that PNG."""
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals are tested with the statistics; here they need not take a second a column."""
+    few = partial(statistic_interval, n_resamples=40)
+    monkeypatch.setattr(judge_check_numbers, "statistic_interval", few)
 
 
 def plan_of(data: MedEBenchData, folder: Path, **options: Any) -> tuple[CheckPlan, CheckOptions]:
@@ -270,7 +280,7 @@ def test_a_check_that_stopped_half_way_goes_on_and_repeats_no_call(
     assert stopped.stopped is not None
     assert stopped.stopped.kind == "quota"
     assert json.loads(stopped.files.result.read_text())["complete"] is False
-    assert "**Not complete:" in stopped.files.page.read_text()
+    assert "## Not complete" in stopped.files.page.read_text()
     assert len(judge.samples) == 20
     with JudgeServer(judge) as server:
         settings = settings_at(server, tmp_path, nproc=1)
@@ -497,3 +507,15 @@ def test_a_killed_check_goes_on_without_repeating_a_call(
     assert len(judge.samples) - CALLS_OF_THREE <= 1
     assert "repeats itself: EA 100 %" in done.stdout
     assert json.loads((tmp_path / "out" / "judge_check.json").read_text())["complete"] is True
+
+
+def test_names_of_models_make_no_markup_on_the_page(make_data: MakeData, tmp_path: Path) -> None:
+    plan, options = plan_of(make_data(2), tmp_path, checks=("retest",))
+    bad = "<img src=x>](http://x.org) | `a`\n# heading"
+    with JudgeServer(SeeingJudge(honest)) as server:
+        settings = settings_at(server, tmp_path, model=bad)
+        result = check_judge(plan, settings, tmp_path / "out", options=options)
+    page = result.files.page.read_text(encoding="utf-8")
+    assert "<img" not in page
+    assert "](http" not in page
+    assert len(re.findall("^# ", page, re.MULTILINE)) == 1

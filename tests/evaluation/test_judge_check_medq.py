@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from medbench_vlmeval.evaluation import judge_check_numbers
 from medbench_vlmeval.evaluation.judge_check import CheckResult, check_judge
 from medbench_vlmeval.evaluation.judge_check_medq import medq_plan, replies_of_run
 from medbench_vlmeval.evaluation.judge_check_plan import CheckOptions, CheckPlan
 from medbench_vlmeval.files import read_jsonl
 from medbench_vlmeval.judging import JudgeSettings
 from medbench_vlmeval.judging.medq import DIMENSIONS, own_templates
+from medbench_vlmeval.stats.bootstrap import statistic_interval
 
 from ..judging.server import Answer, JudgeServer, Request
 from .medq_reasoning_cases import FAILED, dimension_of, predict, table, text
@@ -25,6 +28,13 @@ CHANGES = {
     for i in range(1, N + 1)
 }
 OPTIONS = CheckOptions(samples=N)
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals are tested with the statistics; here they need not take a second a column."""
+    few = partial(statistic_interval, n_resamples=40)
+    monkeypatch.setattr(judge_check_numbers, "statistic_interval", few)
 
 
 def comparing(request: Request) -> Answer:
