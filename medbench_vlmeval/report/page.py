@@ -187,7 +187,7 @@ def _datatables() -> tuple[str, str]:
     folder = resources.files(needed_for_reports("itables")) / "html"
     source = (folder / "dt_bundle.js").read_text(encoding="utf-8")
     exports = _EXPORTS.findall(source)
-    default = re.search(r"(\S+) as default", exports[0]) if len(exports) == 1 else None
+    default = re.search(r"([\w$]+) as default", exports[0]) if len(exports) == 1 else None
     if default is None:
         raise ImportError(
             "expected one export list with a default in dt_bundle.js of itables, got another form; "

@@ -124,7 +124,7 @@ def facts_of(run: Run) -> dict[str, str]:
     """Where the numbers of a run come from, in words: its whole manifest but the columns."""
     told = {label: _inner(run.manifest, path) for label, path in _FIRST.items()}
     rest = _flat({name: it for name, it in run.manifest.items() if name not in _SHOWN_ELSEWHERE})
-    known = {" ".join(path) for path in _FIRST.values()}
+    known = {" ".join(path).replace("_", " ") for path in _FIRST.values()}
     told |= {name: it for name, it in rest.items() if name not in known}
     return {label: _said(it) for label, it in told.items() if it not in (None, "", [], {})}
 
@@ -133,7 +133,7 @@ _FIRST = {
     "evaluated": ("created",),
     "data": ("data", "name"),
     "data revision": ("data", "revision"),
-    "judge": ("judge", "model"),
+    "judge": ("judge", "model_requested"),
     "judge as returned": ("judge", "models_returned"),
     "medbench-vlmeval": ("medbench_vlmeval",),
 }
@@ -145,7 +145,7 @@ def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         if name in ("data", "judge", "settings") and isinstance(value, Mapping):
-            flat |= {f"{name} {inner}": it for inner, it in value.items()}
+            flat |= {f"{name} {inner}".replace("_", " "): it for inner, it in value.items()}
         else:
             flat[name.replace("_", " ")] = value
     return flat
@@ -176,7 +176,7 @@ def differences_of(runs: Sequence[Run]) -> tuple[str, ...]:
     for label, path in (
         ("data", ("data", "fingerprint")),
         ("data revision", ("data", "revision")),
-        ("judge", ("judge", "model")),
+        ("judge", ("judge", "model_requested")),
         ("prompts", ("prompts",)),
         ("medbench-vlmeval", ("medbench_vlmeval",)),
     ):

@@ -44,15 +44,30 @@ function boxLayer(boxes, reference) {
   if (!width) return [];
   const drawing = document.createElementNS(SVG, "svg");
   for (const [name, value] of Object.entries({
-    class: "boxes", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
+    class: "box-layer", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
     "aria-label": boxes.map((it) => `${it.label}: ${it.box.map(Math.round).join(", ")}`).join("; "),
   })) drawing.setAttribute(name, value);
   drawing.append(...boxes.flatMap(rectangles));
-  return [drawing, boxes.map((it, place) => el("span", {
-    class: `box-label ${it.kind}`, text: it.label,
-    style: `left:${(100 * Math.min(it.box[0], it.box[2])) / width}%;top:${(100 * (place % 2 ? Math.max(it.box[1], it.box[3]) : Math.min(it.box[1], it.box[3]))) / height}%`,
-  }))];
+  return [drawing, boxLabels(boxes, width, height)];
 }
+
+/** Names in a pile beside the first box, on the side with more room; equal boxes share a name. */
+function boxLabels(boxes, width, height) {
+  const [x1, y1, x2] = boxes[0].box;
+  const onTheLeft = x2 > 0.6 * width;
+  const byPlace = new Map();
+  for (const it of boxes) {
+    const place = it.box.join();
+    byPlace.set(place, [...(byPlace.get(place) ?? []), it]);
+  }
+  const x = onTheLeft ? Math.min(x1, x2) : Math.max(x1, x2);
+  return el("div", {
+    class: `box-labels ${onTheLeft ? "to-the-left" : ""}`,
+    style: `left:${percent(x / width)};top:${percent(Math.max(0, y1) / height)}`,
+  }, [...byPlace.values()].map((same) => el("span", { class: `box-label ${same[0].kind}`, text: same.map((it) => it.label).join(" = ") })));
+}
+
+const percent = (share) => `${Math.min(100, Math.max(0, 100 * share))}%`;
 
 /** A dark rectangle below a coloured one, so that it shows on any picture. */
 const rectangles = ({ kind, box: [x1, y1, x2, y2] }) => ["under", kind].map((name) => {

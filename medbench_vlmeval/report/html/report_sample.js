@@ -30,7 +30,7 @@ function sampleHead(sample, place, order) {
     el("h2", { id: "sample-title", tabindex: "-1" }, el("span", { text: `Sample ${sample.index}` }), key ? el("span", { class: "muted key", text: key }) : null),
     el("p", { class: "tags" },
       labels.map(([name, group]) => el("span", { class: "tag", title: plainName(name), text: group })),
-      sample.runs.map((made, at) => made?.status ? el("span", { class: "status" }, several ? el("span", { class: "small muted", text: data.runs[at] }) : null, statusTag(made.status)) : null),
+      sample.runs.map((made, at) => made?.status ? el("span", { class: "run-status" }, several ? el("span", { class: "small muted", text: data.runs[at] }) : null, statusTag(made.status)) : null),
       [...new Set(sample.runs.flatMap((made) => made?.flags ?? []))].map((flag) => tag(plainName(flag), "care"))));
 }
 
@@ -90,32 +90,45 @@ function scoreCell(score, metric) {
     note ? el("div", { class: "score-note", text: note }) : null);
 }
 
+const shownFact = (value) => {
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : shownNumber(value);
+  if (Array.isArray(value)) return value.map(shownFact).join(", ");
+  return value !== null && typeof value === "object" ? JSON.stringify(value) : String(value);
+};
+
+/** What one run says of a sample beside its scores, by name. */
+function runFacts({ reading = {}, edited = {} }) {
+  const boxes = reading.official_boxes?.length ?? 0;
+  return {
+    note: edited.says,
+    seed: edited.seed,
+    settings: edited.settings,
+    "letter by": reading.letter_by,
+    conclusion: reading.conclusion,
+    "boxes read officially": boxes > 1 ? `${boxes}, the first is scored` : undefined,
+    mask: reading.mask && [reading.mask.status, reading.mask.note].filter(Boolean).join(": "),
+    ...Object.fromEntries(Object.entries(reading.diagnostics ?? {}).map(([name, value]) => [plainName(name), value])),
+  };
+}
+
+const TOLD_ELSEWHERE = new Set(["instruction", "description", "question", "options", "truth", "size_wh", "target",
+  "reference_box", "reference_image", "reference", "problem", "answer"]);
+
 /** Notes, readings and diagnostics that have no place of their own. */
 function notes(sample) {
-  const facts = [];
-  const add = (name, value) => value !== undefined && value !== null && value !== "" && facts.push([name, String(value)]);
-  sample.runs.forEach((made, place) => {
-    const who = several ? `${data.runs[place]}: ` : "";
-    if (!made) return add(data.runs[place], "has no such sample");
-    const { reading = {}, edited = {} } = made;
-    add(`${who}note`, edited.says);
-    add(`${who}seed`, edited.seed);
-    add(`${who}settings`, edited.settings);
-    add(`${who}letter by`, reading.letter_by);
-    add(`${who}conclusion`, reading.conclusion);
-    if ((reading.official_boxes?.length ?? 0) > 1) add(`${who}boxes read officially`, `${reading.official_boxes.length}, the first is scored`);
-    add(`${who}mask`, reading.mask && [reading.mask.status, reading.mask.note].filter(Boolean).join(": "));
-    for (const [name, value] of Object.entries(reading.diagnostics ?? {})) {
-      add(`${who}${plainName(name)}`, typeof value === "number" ? shownNumber(value) : JSON.stringify(value));
-    }
-  });
-  const known = new Set(["instruction", "description", "question", "options", "truth", "size_wh", "target", "reference_box", "reference_image", "reference", "problem"]);
-  for (const [name, value] of Object.entries(sample.about)) {
-    if (!known.has(name) && !data.groupings.includes(name)) add(plainName(name), value !== null && typeof value === "object" ? JSON.stringify(value) : value);
-  }
-  if (!facts.length) return null;
-  return el("section", { class: "card" }, el("h3", { text: "Notes" }), el("dl", { class: "facts" },
-    facts.map(([name, value]) => [el("dt", { text: name }), el("dd", { dir: "auto", text: value })])));
+  const own = Object.entries(sample.about)
+    .filter(([name, value]) => !TOLD_ELSEWHERE.has(name) && !data.groupings.includes(name) && value !== null && value !== "")
+    .map(([name, value]) => [el("dt", { text: plainName(name) }), el("dd", { dir: "auto", text: shownFact(value) })]);
+  const facts = sample.runs.map((made) => (made ? runFacts(made) : { note: "has no such sample" }));
+  const told = [...new Set(facts.flatMap((it) => Object.keys(it)))]
+    .filter((name) => facts.some((it) => it[name] !== undefined && it[name] !== ""));
+  if (!own.length && !told.length) return null;
+  return el("details", { class: "card", open: data.kind !== "edit" || facts.some((it) => it.note) },
+    el("summary", { text: "Notes and measurements" }), el("dl", { class: "facts" }, own),
+    told.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Notes and measurements" }, el("table", { class: "plain scores" },
+      several ? el("thead", {}, el("tr", {}, el("th", {}), data.runs.map((name) => el("th", { scope: "col", class: "number", text: name })))) : null,
+      el("tbody", {}, told.map((name) => el("tr", {}, el("th", { scope: "row", text: name }),
+        facts.map((it) => el("td", { class: "fact", dir: "auto", text: it[name] === undefined ? "–" : shownFact(it[name]) }))))))) : null);
 }
 
 function promptCard(sample) {
@@ -171,5 +184,5 @@ const judgeReply = (it) => el("div", { class: "reply" },
     it.dimension ? plainName(it.dimension) : null,
     it.repeat ? `round ${it.repeat + 1}` : null,
     it.attempt ? `attempt ${it.attempt}` : null,
-    it.model_returned, it.call_id ? `call ${it.call_id}` : null, it.note].filter(Boolean).join(" · ") })),
+    it.model_returned, it.call_id ? `call ${it.call_id.slice(0, 8)}…` : null, it.note].filter(Boolean).join(" · ") })),
   textBlock(it.reply ?? it.refusal ?? null, "Reply of the judge"));
