@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-published", is_flag=True, help="Leave published results out.")
 @click.option(
-    "--format", "formats", default=None, metavar="LIST", help="md, csv, json.  [default: all]"
+    "--format", "formats", default=None, metavar="LIST", help="md, csv, json, html.  [default: all]"
 )
 def leaderboard(
     outputs: tuple[Path, ...],
@@ -61,13 +61,16 @@ def leaderboard(
     OUTPUTS are output folders of VLMEvalKit or of medbench score, files of single runs, or .zip
     files of either. Runs that cannot be compared are left out, each with its reason.
     """
-    from ..report.board_files import FORMATS, write_boards
+    from ..report.board_files import FORMATS, missing_for, write_boards
     from ..report.collecting import collecting
     from ..report.leaderboard import leaderboard as boards_of
     from ..report.runs import Run
     from ..report.safe_text import visible
 
     chosen = tuple(formats.replace(" ", "").split(",")) if formats else FORMATS
+    if not formats and (missing := missing_for("html")):
+        click.echo(f"no pages: {missing}", err=True)
+        chosen = tuple(name for name in FORMATS if name != "html")
     with collecting(outputs) as found:
         made = boards_of(
             found.runs,

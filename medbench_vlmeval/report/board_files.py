@@ -14,13 +14,15 @@ from ..files import write_json_atomic, write_text_atomic
 from ..naming import file_stem
 from .board import Board, Cell, CellKey, Row
 from .board_markdown import board_markdown
+from .board_page import board_page
 from .comparability import LeftOut
+from .html_text import needed_for_reports
 from .leaderboard import BoardReport
 from .published import PublishedCell
 from .safe_text import spreadsheet_text
 
 SCHEMA = 1
-FORMATS = ("md", "csv", "json")
+FORMATS = ("md", "csv", "json", "html")
 
 _COLUMNS = (
     "dataset", "kind", "model", "group_by", "group", "metric", "protocol", "judged", "value", "low",
@@ -45,15 +47,30 @@ def write_boards(
 
     Raises:
         ValueError: an unknown format, or a name too long for a file.
+        ImportError: a page is asked for and Jinja2 is not installed; nothing is written then.
     """
     for name in formats:
         if name not in _WRITERS:
             raise ValueError(f"expected formats of {', '.join(_WRITERS)}, got {name!r}")
+    for name in formats:
+        if missing := missing_for(name):
+            raise ImportError(missing)
     return [
         _WRITERS[name](report, folder / f"{file_name(report.board.dataset)}.{name}")
         for report in reports
         for name in formats
     ]
+
+
+def missing_for(format_name: str) -> str:
+    """What a format needs that is not installed, with the remedy; empty where nothing lacks."""
+    if format_name != "html":
+        return ""
+    try:
+        needed_for_reports("jinja2")
+    except ImportError as error:
+        return str(error)
+    return ""
 
 
 def file_name(dataset: str) -> str:
@@ -127,6 +144,10 @@ def _csv_cell(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         value = "; ".join(map(str, value))
     return spreadsheet_text(value) if isinstance(value, str) else value
+
+
+def _write_page(report: BoardReport, path: Path) -> Path:
+    return write_text_atomic(path, board_page(report))
 
 
 def _write_json(report: BoardReport, path: Path) -> Path:
@@ -209,4 +230,5 @@ _WRITERS: Mapping[str, Callable[[BoardReport, Path], Path]] = {
     "md": _write_markdown,
     "csv": _write_csv,
     "json": _write_json,
+    "html": _write_page,
 }

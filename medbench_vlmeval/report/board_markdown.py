@@ -7,10 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ..types import MetricInfo
 from .board import Board, Cell, Row
 from .board_markdown_checks import firmness, reproduction
-from .board_text import cell_notes, counts_of, judge_line, left_out_line, shown_cell
+from .board_text import (
+    cell_notes,
+    counts_of,
+    judge_line,
+    left_out_line,
+    letters,
+    shown_cell,
+    sources_of,
+)
 from .leaderboard import BoardReport
 from .markdown_parts import bullets, grid, section
-from .published import tables
 from .safe_text import markdown_text
 
 
@@ -59,15 +66,8 @@ class _Marks:
         self._letters: dict[str, str] = {}
 
     def of(self, notes: Iterable[str]) -> str:
-        letters = [self._letters.setdefault(note, self._next()) for note in notes]
-        return f" ({', '.join(letters)})" if letters else ""
-
-    def _next(self) -> str:
-        number, letters = len(self._letters), ""
-        while number >= 0:
-            letters = chr(ord("a") + number % 26) + letters
-            number = number // 26 - 1
-        return letters
+        found = [self._letters.setdefault(note, letters(len(self._letters))) for note in notes]
+        return f" ({', '.join(found)})" if found else ""
 
     def legend(self) -> str:
         return bullets(
@@ -174,17 +174,7 @@ def _columns(board: Board) -> str:
 
 
 def _sources(board: Board) -> str:
-    lines = [
-        f"{markdown_text(row.name)}: {markdown_text(row.source)}, evaluated "
-        f"{markdown_text(row.created) or 'at an unknown time'}"
-        for row in board.rows
-        if row.run is not None
-    ]
-    shown = {cell.table for row in board.of_kind("published") for cell in row.cells.values()}
-    lines += [
-        f"`{it.id}`: {markdown_text(it.source.citation)}" for it in tables() if it.id in shown
-    ]
-    return section("Sources", bullets(lines))
+    return section("Sources", bullets(map(markdown_text, sources_of(board))))
 
 
 def _has_value(row: Row, metric: MetricInfo) -> bool:

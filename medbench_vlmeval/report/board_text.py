@@ -12,6 +12,7 @@ from ..types import MetricInfo
 from .board import Board, Cell, Row
 from .comparability import LeftOut
 from .firmness import MetricStatistics
+from .published import tables
 from .safe_text import terminal_text, visible
 
 _WIDTH = 118
@@ -122,3 +123,23 @@ def board_table(board: Board) -> str:
 def _has_value(row: Row, metric: MetricInfo) -> bool:
     cell = row.cell(metric.name)
     return cell is not None and cell.value is not None
+
+
+def sources_of(board: Board) -> list[str]:
+    """Where every measured row lies and when it was evaluated; the citations of the tables."""
+    lines = [
+        f"{row.name}: {row.source}, evaluated {row.created or 'at an unknown time'}"
+        for row in board.rows
+        if row.run is not None
+    ]
+    shown = {cell.table for row in board.of_kind("published") for cell in row.cells.values()}
+    return lines + [f"{it.id}: {it.source.citation}" for it in tables() if it.id in shown]
+
+
+def letters(number: int) -> str:
+    """A number in letters: 0 is a, 25 is z, 26 is aa."""
+    text = ""
+    while number >= 0:
+        text = chr(ord("a") + number % 26) + text
+        number = number // 26 - 1
+    return text
