@@ -170,7 +170,8 @@ def _left_out(run: RunDistances) -> list[str]:
     lines = []
     for images in (run.edited, run.reference):
         if images.left_out:
-            reasons = ", ".join(f"{count} {why}" for why, count in sorted(images.left_out.items()))
+            by_reason = sorted(images.left_out.items())
+            reasons = ", ".join(f"{len(keys)} {why}" for why, keys in by_reason)
             lines.append(f"{run.model}: {images.what} images left out: {reasons}")
         if images.n_distinct < len(images):
             lines.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,8 +30,8 @@ class ImageSet:
     """SHA-256 of the files' bytes."""
     groups: tuple[str, ...]
     """The organ of each, empty where unknown."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Images that should be here and are not, by reason."""
+    left_out: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
+    """Keys of images that should be here and are not, by reason."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -58,8 +57,12 @@ class ImageSet:
 
     def without(self, positions: Collection[int], reason: str) -> ImageSet:
         """The set less some images, which are counted under `reason`."""
-        kept = self.at([it for it in range(len(self)) if it not in set(positions)])
-        return replace(kept, left_out={**self.left_out, reason: len(positions)})
+        gone = set(positions)
+        if not gone:
+            return self
+        keys = tuple(self.keys[position] for position in sorted(gone))
+        kept = self.at([position for position in range(len(self)) if position not in gone])
+        return replace(kept, left_out={**self.left_out, reason: keys})
 
 
 def edited_images(rows: Sequence[Mapping[str, Any]], folder: Path) -> ImageSet:
@@ -77,9 +80,10 @@ def edited_images(rows: Sequence[Mapping[str, Any]], folder: Path) -> ImageSet:
             "expected rows with edited images, got those of another benchmark; "
             "name a run of MedEBench"
         )
-    left_out = Counter(
-        str(row["edited"]["status"]) for row in rows if row["edited"]["status"] != "answer"
-    )
+    left_out: dict[str, list[int]] = {}
+    for row in rows:
+        if row["edited"]["status"] != "answer":
+            left_out.setdefault(str(row["edited"]["status"]), []).append(int(row["index"]))
     kept = [row for row in rows if row["edited"]["status"] == "answer"]
     paths = [folder / str(row["edited"]["file"]) for row in kept]
     for row, path in zip(kept, paths, strict=True):
@@ -94,7 +98,7 @@ def edited_images(rows: Sequence[Mapping[str, Any]], folder: Path) -> ImageSet:
         tuple(paths),
         tuple(str(row["edited"]["sha256"]) for row in kept),
         tuple(str(row.get("organ") or "") for row in kept),
-        dict(left_out),
+        {status: tuple(ids) for status, ids in left_out.items()},
     )
 
 
@@ -113,14 +117,14 @@ def images_of_data(data: MedEBenchData, ids: Collection[int], reference: str) ->
         unknown = sorted(wanted - {sample.id for sample in samples})
         raise ValueError(f"expected ids of {data.name}, got {unknown[:10]}; prepare the data again")
     kept = [(sample, path) for sample in samples if (path := getattr(sample, role)) is not None]
-    n_missing = len(samples) - len(kept)
+    missing = tuple(sample.id for sample in samples if getattr(sample, role) is None)
     return ImageSet(
         reference,
         tuple(sample.id for sample, _ in kept),
         tuple(path for _, path in kept),
         tuple(sha256_file(path) for _, path in kept),
         tuple(sample.organ for sample, _ in kept),
-        {"missing": n_missing} if n_missing else {},
+        {"missing": missing} if missing else {},
     )
 
 
@@ -157,6 +161,4 @@ def features_of_set(
         )
         cache.remember(images.hashes, extractor, found)
     unreadable = set(range(len(images))) - set(found.positions.tolist())
-    if not unreadable:
-        return images, found.values
     return images.without(unreadable, "unreadable"), found.values
