@@ -119,21 +119,28 @@ def check_judge(
     answers, second_judge = asked(plan, judge, other, files.run, max_calls=options.max_calls)
     if answers.stopped is not None and not any(it.values for it in answers.judgements):
         raise answers.stopped
-    facts = {
+    facts = _facts(plan, options, answers, judge, second_judge)
+    return _written(plan, answers, files, facts, options)
+
+
+def _facts(
+    plan: CheckPlan, options: CheckOptions, answers: Answers, judge: Judge, second: Judge | None
+) -> dict[str, Any]:
+    """Who judged what and how, for the record and for the page."""
+    return {
         "benchmark": plan.benchmark,
         "samples": list(dict.fromkeys(it.probe.sample for it in answers.judgements)),
         "n_chosen": len(plan.groups),
         **plan.facts,
         "options": asdict(options),
         "judge": judge.manifest(),
-        "second_judge": None if second_judge is None else second_judge.manifest(),
+        "second_judge": None if second is None else second.manifest(),
         "n_calls": answers.n_calls,
         "n_known_before": _n_known_before(answers),
         "complete": answers.stopped is None and not answers.left_out,
         "stopped": _why(answers),
         "notes": plan.notes,
     }
-    return _written(plan, answers, files, facts, options)
 
 
 def _n_known_before(answers: Answers) -> int:

@@ -19,6 +19,7 @@ from ..judging.medebench import (
     medebench_prompt_sha256,
 )
 from .edited_rows import collect_rows
+from .judge_check_medebench_expected import readings
 from .judge_check_pictures import JPEG_QUALITY, Pictures
 from .judge_check_plan import (
     AS_JPEG,
@@ -29,13 +30,9 @@ from .judge_check_plan import (
     OTHER_ORDER,
     REFERENCE,
     RETEST,
-    Change,
     CheckOptions,
     CheckPlan,
     Column,
-    Contrast,
-    Expectation,
-    Limits,
     Probe,
     stratified_order,
 )
@@ -91,7 +88,36 @@ def medebench_plan(
     Raises:
         ValueError: no sample can be judged.
     """
-    pictures = Pictures(folder)
+    groups, unreadable = _groups(data, edits, Pictures(folder), options, layout)
+    if not groups:
+        raise ValueError(
+            f"expected an edit of {data.name} with input, ground truth and description, got none; "
+            "give the predictions of a run with images, or leave them out"
+        )
+    return CheckPlan(
+        "MedEBench",
+        tuple(groups),
+        tuple(Column(name, RUBRIC.high) for name in COLUMNS.values()),
+        *readings(options.checks, options.limits),
+        facts={
+            "data": data_facts(data, len(groups)),
+            "prompt_sha256": medebench_prompt_sha256(layout),
+            "layout": layout,
+            "other_order": OTHER_IMAGE_ORDER,
+            "jpeg_quality": JPEG_QUALITY,
+        },
+        notes=_notes(edits, unreadable, groups, options.samples),
+    )
+
+
+def _groups(
+    data: MedEBenchData,
+    edits: Mapping[int, Path] | None,
+    pictures: Pictures,
+    options: CheckOptions,
+    layout: Layout,
+) -> tuple[list[tuple[Probe, ...]], list[str]]:
+    """The probes of the samples drawn, and the samples passed over as they cannot be read."""
     usable = [it for it in data.samples if _can_be_judged(it) and (edits is None or it.id in edits)]
     groups: list[tuple[Probe, ...]] = []
     unreadable: list[str] = []
@@ -103,25 +129,7 @@ def medebench_plan(
             groups.append(tuple(_probes(sample, edit, pictures, options.checks, layout)))
         except ImageUnreadable:
             unreadable.append(str(sample.id))
-    if not groups:
-        raise ValueError(
-            f"expected an edit of {data.name} with input, ground truth and description, got none; "
-            "give the predictions of a run with images, or leave them out"
-        )
-    return CheckPlan(
-        "MedEBench",
-        tuple(groups),
-        tuple(Column(name, RUBRIC.high) for name in COLUMNS.values()),
-        *_readings(options.checks, options.limits),
-        facts={
-            "data": data_facts(data, len(groups)),
-            "prompt_sha256": medebench_prompt_sha256(layout),
-            "layout": layout,
-            "other_order": OTHER_IMAGE_ORDER,
-            "jpeg_quality": JPEG_QUALITY,
-        },
-        notes=_notes(edits, unreadable, groups, options.samples),
-    )
+    return groups, unreadable
 
 
 def _can_be_judged(sample: MedEBenchSample) -> bool:
@@ -206,29 +214,6 @@ def _call(
         order=order,
     )
     return replace(call, repeat=repeat)
-
-
-def _readings(
-    checks: Sequence[str], limits: Limits
-) -> tuple[tuple[Expectation, ...], tuple[Contrast, ...], tuple[Change, ...]]:
-    high, low = limits.high * RUBRIC.high, limits.low * RUBRIC.high
-    expectations = (
-        Expectation(REFERENCE, "EA", high, True, "the ground truth as edited image"),
-        Expectation(INPUT, "EA", low, False, "the input as edited image"),
-        Expectation(BLANK, "VQ", low, False, "a blank picture as edited image"),
-    )
-    contrasts = (
-        Contrast("EA", REFERENCE, INPUT, "the ground truth and the unchanged input"),
-        Contrast("VQ", REFERENCE, BLANK, "the ground truth and a blank picture"),
-    )
-    order = Change("order", AS_SCORED, OTHER_ORDER, "edited image first, input last")
-    as_jpeg = Change("format", AS_PNG, AS_JPEG, "JPEG instead of PNG")
-    is_sane = "sanity" in checks
-    return (
-        expectations if is_sane else (),
-        contrasts if is_sane else (),
-        tuple(change for change in (order, as_jpeg) if change.name in checks),
-    )
 
 
 def _notes(

@@ -50,12 +50,11 @@ def statistic_interval(
     n_clusters = int(positions.max()) + 1
     if n_clusters < 2:
         return Interval(value, None, None, n_clusters)
-    found = [
-        statistic(np.repeat(table, weights.astype(np.intp)[positions], axis=0))
-        for block in resample_weights(n_clusters, n_resamples, seed)
-        for weights in block
-    ]
-    defined = [drawn for drawn in found if drawn is not None]
+    draws = (w for block in resample_weights(n_clusters, n_resamples, seed) for w in block)
+    found = (
+        statistic(np.repeat(table, weights.astype(np.intp)[positions], axis=0)) for weights in draws
+    )
+    defined = [number for number in found if number is not None]
     if len(defined) < (1 - _MOST_UNDEFINED) * n_resamples:
         return Interval(value, None, None, n_clusters)
     low, high = np.percentile(defined, tail_percents(level))
