@@ -148,7 +148,8 @@ def report(made: Leaderboard, paths: list[Path], total: float) -> None:
           f"images, {len(board.statistics)} metrics, {n_pairs} pairs")  # fmt: skip
     sizes = {path.suffix: path.stat().st_size / 1e6 for path in paths}
     print("files: " + ", ".join(f"{name} {size:.1f} MB" for name, size in sizes.items()))
-    pairs = json.loads(paths[-1].read_text(encoding="utf-8"))["statistics"][0]["pairs"]
+    facts = next(path for path in paths if path.suffix == ".json")
+    pairs = json.loads(facts.read_text(encoding="utf-8"))["statistics"][0]["pairs"]
     print(f"different after Holm in {board.statistics[0].metric.name}: "
           f"{sum(it['p_adjusted'] <= 0.05 for it in pairs)} of {len(pairs)}")  # fmt: skip
 

@@ -91,12 +91,12 @@ def _collect_folder(folder: Path, found: _Finds, origin: str = "") -> None:
         if path.name.endswith(MANIFEST_SUFFIX):
             _add_manifest(path, found, origin or _as_given(path.parent, folder))
     found.problems += [
-        f"{origin or path.parent}: {path.name} has no manifest beside it, the evaluation was "
-        "killed; evaluate again"
+        f"{origin or _as_given(path.parent, folder)}: {path.name} has no manifest beside it, "
+        "the evaluation was killed; evaluate again"
         for path in files
         if path.name.endswith("_scores.jsonl") and not _manifest_beside(path).is_file()
     ]
-    found.problems += _not_evaluated(files)
+    found.problems += _not_evaluated([Path(_as_given(it, folder)) for it in files])
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -106,7 +106,7 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _as_given(real: Path, folder: Path) -> str:
-    """The place of a run in the words of the user: boards are published, home folders are not."""
+    """A place in the words of the user: boards are published, home folders are not."""
     root = folder.resolve()
     return str(folder / real.relative_to(root)) if real.is_relative_to(root) else str(real)
 

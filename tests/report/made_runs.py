@@ -60,6 +60,7 @@ def choices(
     *,
     dataset: str = "MedQ_MCQ_test",
     per_image: int = 1,
+    types: Sequence[str] = (),
     expected: Sequence[int] | None = None,
     stamp: str = "T20260101_G0",
     **manifest: Any,
@@ -72,6 +73,7 @@ def choices(
         hits: one a question.
         dataset: its name.
         per_image: questions that share an image, and so a cluster.
+        types: the question types, one a question; in turn by default.
         expected: indices of a limited run, from 1.
         stamp: name of the run folder.
         manifest: what the manifest should say, as `changed` writes it.
@@ -80,7 +82,7 @@ def choices(
         medq_questions.question(
             number,
             case=f"image {(number - 1) // per_image}",
-            question_type=QUESTION_TYPES[number % 3],
+            question_type=types[number - 1] if types else QUESTION_TYPES[number % 3],
             modality=MODALITIES[number % 2],
         )
         for number in range(1, len(hits) + 1)
