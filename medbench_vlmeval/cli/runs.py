@@ -17,11 +17,12 @@ def results(outputs: tuple[Path, ...], as_json: bool) -> None:
     """List the finished runs below OUTPUTS, one line a run."""
     from ..report.collecting import collecting
     from ..report.listing import finished_runs, runs_table
+    from ..report.safe_text import visible
 
     with collecting(outputs) as found:
         runs = finished_runs(found.runs)
         for problem in found.problems:
-            click.echo(problem, err=True)
+            click.echo(visible(problem), err=True)
     if not runs:
         raise click.ClickException(
             f"no finished run below {', '.join(map(str, outputs))}; expected *_score.json there"

@@ -27,6 +27,8 @@ class FinishedRun:
     summary: Path
     values: dict[str, float]
     manifest: dict[str, Any]
+    place: str
+    """Its folder, or the archive that holds it."""
 
 
 def finished_runs(runs: Iterable[Run]) -> list[FinishedRun]:
@@ -43,9 +45,15 @@ def finished_runs(runs: Iterable[Run]) -> list[FinishedRun]:
             run.beside("_score.json"),
             dict(run.summary),
             dict(run.manifest),
+            _place_of(run),
         )
         for run in ordered
     ]
+
+
+def _place_of(run: Run) -> str:
+    # What was unpacked is gone when the command ends.
+    return str(Path(run.place).resolve()) if Path(run.place).is_dir() else run.place
 
 
 def runs_table(runs: Iterable[FinishedRun]) -> str:
@@ -58,7 +66,7 @@ def runs_table(runs: Iterable[FinishedRun]) -> str:
     for dataset, members in by_dataset.items():
         console.print(_table(dataset, members))
     places = [
-        f"{visible(run.model)}: {run.summary.parent}"
+        f"{visible(run.model)}: {visible(run.place)}"
         for group in by_dataset.values()
         for run in group
     ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from medbench_vlmeval.report.runs import Run, RunUnreadable
 
 from ..data.releases import picture
 from ..evaluation.conftest import Predict, lmu, make_data, predict, store
+from .made_runs import choices
 
 __all__ = ["lmu", "make_data", "predict", "store"]
 
@@ -67,3 +69,14 @@ def test_an_evaluation_records_its_track(make_data: MakeData, predict: Predict) 
         assert Run.at(path).manifest["track"] == options.track
     with pytest.raises(ValueError, match="medbench_track"):
         EvaluationOptions.from_host({"medbench_track": "other"})
+
+
+def test_runs_in_an_archive_are_listed_by_the_archive(tmp_path: Path) -> None:
+    run = choices(tmp_path / "runs", "A", [True])
+    archive = tmp_path / "kept" / "a.zip"
+    archive.parent.mkdir()
+    with zipfile.ZipFile(archive, "w") as stream:
+        for path in run.manifest_path.parent.iterdir():
+            stream.write(path, f"A/{path.name}")
+    assert runs_table(listed(archive.parent)).endswith(f"A: {archive}: A")
+    assert listed(tmp_path / "runs")[0].place == str(run.manifest_path.parent)
