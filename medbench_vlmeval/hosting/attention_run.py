@@ -101,7 +101,12 @@ def record_attention(task: AttentionTask, host: Host | None) -> AttentionRun:
 
 def _editor(task: AttentionTask, host: Host | None) -> Any:
     """The editor, built as the host builds it, and known to have a UNet before weights load."""
-    if host is not None and not host.distribution:
+    if host is None:
+        raise ImportError(
+            'expected VLMEvalKit, found none; pip install "medbench-vlmeval[host]", or work inside '
+            "a clone of VLMEvalKit"
+        )
+    if not host.distribution:
         # a clone is importable only from its own folder
         sys.path.insert(0, str(host.package.parent))
     zoo = importlib.import_module("vlmeval.config").supported_VLM

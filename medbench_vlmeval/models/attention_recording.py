@@ -108,7 +108,8 @@ def recorded_attention(pipeline: Any, prompt: str) -> Iterator[AttentionRecordin
     block, also after an exception. The result of the call is the same as without.
 
     Args:
-        pipeline: with ``unet``, ``tokenizer`` and ``text_encoder``.
+        pipeline: with ``unet``, ``tokenizer`` and ``text_encoder`` (of SDXL the first that is
+            there).
         prompt: what the pipeline is asked; the text that is tokenized.
 
     Yields:
@@ -126,7 +127,7 @@ def recorded_attention(pipeline: Any, prompt: str) -> Iterator[AttentionRecordin
             hooks.callback(handle.remove)
 
         hook(pipeline.unet.register_forward_pre_hook(recording._step, with_kwargs=True))
-        encoder = pipeline.text_encoder
+        encoder = _first(pipeline, "text_encoder", "text_encoder_2")
         hook(encoder.register_forward_hook(recording.branch.hear, with_kwargs=True))
         for layer in layers:
             hook(layer.register_forward_pre_hook(recording._layer, with_kwargs=True))
@@ -165,7 +166,7 @@ def cross_attention_layers(pipeline: Any) -> list[Any]:
 
 
 def _recording(pipeline: Any, prompt: str) -> AttentionRecording:
-    tokenizer = pipeline.tokenizer
+    tokenizer = _first(pipeline, "tokenizer", "tokenizer_2")
     longest = tokenizer.model_max_length
     ids = tokenizer(prompt, truncation=True, max_length=longest)["input_ids"]
     whole = tokenizer(prompt, truncation=True, max_length=longest + 1)["input_ids"]
@@ -175,3 +176,7 @@ def _recording(pipeline: Any, prompt: str) -> AttentionRecording:
         truncated=len(whole) > len(ids),
         branch=ConditionalBranch(names, ids),
     )
+
+
+def _first(pipeline: Any, *names: str) -> Any:
+    return next(it for name in names if (it := getattr(pipeline, name, None)) is not None)

@@ -37,7 +37,7 @@ _ENDS = _words(
     without"""
 )
 _STARTS = ("▁", "Ġ")
-_JOINTS = frozenset(["and", "or", ",", "&"])
+_JOINTS = frozenset(["and", "or", ","])
 _DETERMINERS = _words("a an all any both each her his its my one our some the their your")
 _DESCRIBING = _words(
     """additional bad bigger black blue bright brown clean clear damaged dark darker deformed dental

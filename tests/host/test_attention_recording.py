@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from .tiny_pipelines import _autoencoder as autoencoder
+from .tiny_pipelines import _clip as clip
 from .tiny_pipelines import (
     quiet_torch,
     save_flux_kontext,
@@ -353,3 +355,61 @@ def test_a_layer_of_another_shape_is_refused() -> None:
 
     with pytest.raises(NoCrossAttention, match="halved"):
         layer_size((64, 64), 1000)
+
+
+def sdxl(folder: Path, pipeline: Any, *, unet_in_channels: int) -> Any:
+    """A pipeline of SDXL, whose words come from two text encoders side by side."""
+    import torch
+    from diffusers import EulerDiscreteScheduler, UNet2DConditionModel
+    from transformers import CLIPTextModelWithProjection
+
+    torch.manual_seed(0)
+    text, tokenizer = clip(folder)
+    unet = UNet2DConditionModel(
+        sample_size=8,
+        in_channels=unet_in_channels,
+        out_channels=4,
+        block_out_channels=(8, 16),
+        layers_per_block=1,
+        norm_num_groups=4,
+        cross_attention_dim=64,
+        attention_head_dim=(2, 4),
+        use_linear_projection=True,
+        addition_embed_type="text_time",
+        addition_time_embed_dim=8,
+        projection_class_embeddings_input_dim=32 + 6 * 8,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+    )
+    parts = {
+        "vae": autoencoder(latents=4),
+        "text_encoder": text,
+        "text_encoder_2": CLIPTextModelWithProjection(text.config).eval(),
+        "tokenizer": tokenizer,
+        "tokenizer_2": tokenizer,
+        "unet": unet,
+        "scheduler": EulerDiscreteScheduler(
+            beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear"
+        ),
+    }
+    return quiet(pipeline(**parts))
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "copy"), [("InstructPix2Pix", 8, 0), ("Img2Img", 4, 1)]
+)
+def test_pipelines_of_sdxl_are_read_in_their_own_order(
+    tmp_path: Path, name: str, channels: int, copy: int
+) -> None:
+    import diffusers
+
+    pipeline = getattr(diffusers, f"StableDiffusionXL{name}Pipeline")
+    pipe = sdxl(tmp_path, pipeline, unet_in_channels=channels)
+    size = {"height": 64, "width": 96} if channels == 8 else {}
+    recording, image = recorded(pipe, **size)
+    expected, n_maps = by_hand(pipe, copy=copy, **size)
+    maps = recording.maps()
+    np.testing.assert_allclose(maps, expected[: len(maps)], rtol=1e-4, atol=1e-6)
+    assert recording.averaged.n_maps == n_maps
+    assert recording.branch.checked, "the first encoder's states are part of the words"
+    np.testing.assert_array_equal(image, called(pipe, **size))

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import doctest
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,9 @@ from skimage.filters import threshold_otsu
 from medbench_vlmeval.metrics import attention_grounding, attention_iou, mask_iou
 from medbench_vlmeval.metrics.attention import attended_pixels, resized_map, resized_roi
 
-from ..shared import shared_cases
+from ..shared import shared_cases, shared_path
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "attention.md"
 
 CASES = {case.id: case for case in shared_cases("attention.jsonl")}
 
@@ -217,3 +222,18 @@ def test_a_mask_is_resized_as_the_released_scoring_does() -> None:
     picture = Image.fromarray(roi.astype(np.uint8) * 255)
     expected = np.asarray(picture.resize((50, 64), Image.Resampling.NEAREST)) == 255
     np.testing.assert_array_equal(resized_roi(roi, (50, 64)), expected)
+
+
+def test_the_published_iou_follows_the_roi_share() -> None:
+    organs = json.loads(shared_path("data/medebench_organs.json").read_text(encoding="utf-8"))
+    chart = json.loads(shared_path("data/medebench_attention.json").read_text(encoding="utf-8"))
+    iou = chart["per_organ_iou_bar"]
+    assert len(iou) == 13
+    shares = [organs["organs"][name]["roi_ratio_fig4"] for name in iou]
+    assert np.corrcoef(shares, [*iou.values()])[0, 1] == pytest.approx(0.92, abs=0.005)
+
+
+def test_examples_of_the_page_print_what_it_shows() -> None:
+    outcome = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
+    assert outcome.attempted > 10
+    assert outcome.failed == 0
