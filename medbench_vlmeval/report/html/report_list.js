@@ -114,8 +114,14 @@ const texts = new Map();
 /** All texts of a sample in small letters, made when they are first searched. */
 function textOf(sample) {
   if (!texts.has(sample)) {
+    const found = [String(sample.index)];
+    const collect = (value) => {
+      if (typeof value === "string") found.push(value);
+      else if (value && typeof value === "object") Object.values(value).forEach(collect);
+    };
     const { images, ...rest } = sample;
-    texts.set(sample, JSON.stringify(rest).toLowerCase());
+    collect(rest);
+    texts.set(sample, found.join("\n").toLowerCase());
   }
   return texts.get(sample);
 }
@@ -123,7 +129,8 @@ function textOf(sample) {
 const bound = (text) => (text.trim() === "" || Number.isNaN(Number(text)) ? null : Number(text));
 
 function filtered() {
-  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean).map((word) => JSON.stringify(word).slice(1, -1));
+  const chosen = state.samples ? new Set(state.samples.split(",")) : null;
+  const phrase = state.q.trim().toLowerCase();
   const groups = data.groupings.map((name) => state[`by.${name}`] ?? "");
   const [low, high, place] = [bound(state.min), bound(state.max), metricOf(chosenMetric())];
   const inRange = (made) => {
@@ -131,11 +138,12 @@ function filtered() {
     return value !== null && (low === null || value >= low) && (high === null || value <= high);
   };
   return data.samples.filter((sample) =>
-    groups.every((group, at) => !group || sample.groups[at] === group)
+    (!chosen || chosen.has(String(sample.index)))
+    && groups.every((group, at) => !group || sample.groups[at] === group)
     && (!state.status || sample.runs.some((made) => (made?.status || "absent") === state.status))
     && (!state.flag || sample.runs.some((made) => made?.flags?.includes(state.flag)))
     && ((low === null && high === null) || sample.runs.some(inRange))
-    && words.every((word) => textOf(sample).includes(word)));
+    && (!phrase || textOf(sample).includes(phrase)));
 }
 
 const counted = (of) => {
@@ -152,6 +160,8 @@ function drawFilters() {
   };
   const pick = (name, label, options) => (options.length ? choice(label, [["", "all"], ...options], state[name] ?? "", (value) => set({ [name]: value })) : null);
   $("#filters").replaceChildren(
+    state.samples ? el("p", { class: "small chosen" }, tag("only the samples of a mark", "accent"), " ",
+      el("button", { type: "button", class: "quiet", text: "All samples", onclick: () => { change({ samples: "" }); drawFilters(); refilter(); } })) : "",
     input("q", "Search all texts", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" }),
     ...[
       ...data.groupings.map((name, place) => pick(`by.${name}`, plainName(name), counted((sample) => [sample.groups[place]]))),
@@ -164,9 +174,11 @@ function drawFilters() {
     el("button", { type: "button", class: "quiet clear", text: "Clear", onclick: clearFilters }));
 }
 
+const noFilters = () => ({ q: "", status: "", flag: "", min: "", max: "", samples: "",
+  ...Object.fromEntries(data.groupings.map((name) => [`by.${name}`, ""])) });
+
 function clearFilters() {
-  const groups = Object.fromEntries(data.groupings.map((name) => [`by.${name}`, ""]));
-  change({ q: "", status: "", flag: "", min: "", max: "", ...groups });
+  change(noFilters());
   drawFilters();
   refilter();
 }

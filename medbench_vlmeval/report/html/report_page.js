@@ -56,6 +56,19 @@ function followAddress() {
   settle(before);
 }
 
+/** A mark of a plot leads to a sample, or to the list of the samples that it stands for. */
+function followMark(mark) {
+  if (mark.sample !== "") {
+    open(mark.sample);
+    return;
+  }
+  const groups = Object.fromEntries(Object.entries(mark).filter(([name]) => name.startsWith("by.")));
+  change({ ...noFilters(), ...groups, samples: mark.samples });
+  drawFilters();
+  refilter();
+  $("#samples").scrollIntoView();
+}
+
 const cycle = (name, forms) => {
   const names = forms.map(([key]) => key);
   change({ [name]: names[(names.indexOf(state[name]) + 1) % names.length] });
@@ -90,7 +103,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a");
   const href = link?.getAttribute("href") ?? link?.getAttribute("xlink:href") ?? "";
   if (link && link.dataset.sample !== undefined) open(link.dataset.sample);
-  else if (href.startsWith("#sample=")) open(parsed(href).sample);
+  else if (link?.closest(".plot") && href.startsWith("#")) followMark(parsed(href));
   else if (!link && event.target.closest?.("#list tbody tr")) $("a", event.target.closest("tr"))?.click();
   else if (event.target.closest?.("[data-help]")) $("#help").showModal();
   else if (event.target.closest?.("[data-goto]")) $(`#${event.target.closest("[data-goto]").dataset.goto}`).scrollIntoView();

@@ -4,21 +4,24 @@ const data = JSON.parse($("#report-data").textContent);
 const several = data.runs.length > 1;
 const sampleByIndex = new Map(data.samples.map((sample) => [String(sample.index), sample]));
 
-const DEFAULTS = { sample: "", q: "", status: "", flag: "", metric: "", min: "", max: "", sort: "",
+const DEFAULTS = { sample: "", samples: "", q: "", status: "", flag: "", metric: "", min: "", max: "", sort: "",
   view: "side", left: "", right: "", roi: "off" };
 
+// A group is `by.organ=Eyes`; marks of plots lead to the shorter `organ=Eyes`.
 const parsed = (hash) => {
-  const read = Object.fromEntries(new URLSearchParams(hash.replace(/^#/, "")));
-  const groups = Object.entries(read).filter(([name]) => name.startsWith("by."));
-  const known = Object.entries(read).filter(([name]) => name in DEFAULTS);
-  return { ...DEFAULTS, ...Object.fromEntries([...known, ...groups]) };
+  const read = { ...DEFAULTS };
+  for (const [name, value] of new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"))) {
+    if (name in DEFAULTS || name.startsWith("by.")) read[name] = value;
+    else if (data.groupings.includes(name)) read[`by.${name}`] = value;
+  }
+  return read;
 };
 
 let state = parsed(location.hash);
 
 const hashOf = (values) => {
   const told = Object.entries(values).filter(([name, value]) => value !== "" && value !== DEFAULTS[name]);
-  return told.length ? `#${new URLSearchParams(told)}` : "";
+  return told.length ? `#${told.map((pair) => pair.map(encodeURIComponent).join("=")).join("&")}` : "";
 };
 
 const hashOfSample = (index) => hashOf({ ...state, sample: String(index), left: "", right: "" });
