@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,11 @@ def _summary(report: BoardReport) -> list[str]:
         if standing.why_unjudged and comparison.judge is not None:
             lines.append(f"{visible(standing.run.model)}: {visible(standing.why_unjudged)}")
     lines += [firmness_line(it) for it in report.statistics]
-    lines += [visible(it.line) for it in report.reproduced_tables]
+    checks = report.reproduced_tables
+    lines += [visible(it.line) for it in checks if it.says_something]
+    silent = Counter(it.table for it in checks if not it.says_something)
+    if silent:
+        named = ", ".join(f"{table} ({count})" for table, count in silent.items())
+        lines.append(f"published, but not to be held against these runs: {named}")
     lines += [f"left out: {left_out_line(it)}" for it in comparison.left_out]
     return lines + [f"older: {left_out_line(it)}" for it in comparison.older]

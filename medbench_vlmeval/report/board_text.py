@@ -68,6 +68,17 @@ def counts_of(row: Row, metrics: Sequence[MetricInfo]) -> tuple[str, str, str]:
     return expected, str(min(answered)) if answered else "", shown
 
 
+def _counts_in_words(row: Row, metrics: Sequence[MetricInfo]) -> str:
+    """One number where all counts are the same, or known from the published table alone."""
+    expected, answered, scored = counts_of(row, metrics)
+    if not expected or (answered in ("", expected) and scored in ("", expected)):
+        return expected or scored
+    words = [expected]
+    words += [f"answered {answered}"] if answered not in ("", expected) else []
+    words += [f"scored {scored}"] if scored not in ("", expected) else []
+    return ", ".join(filter(None, words))
+
+
 def left_out_line(left: LeftOut) -> str:
     return f"{visible(left.run.model)} ({visible(left.run.place)}): {visible(left.reason)}"
 
@@ -102,22 +113,31 @@ def firmness_line(statistics: MetricStatistics) -> str:
 
 
 def board_table(board: Board) -> str:
-    """The headline columns of all rows as plain text, as ``medbench results`` shows runs."""
+    """The headline columns of all rows as plain text, as ``medbench results`` shows runs.
+
+    Published rows that have figures of groups only are named below it.
+    """
     table = Table(title=terminal_text(board.dataset), title_justify="left")
-    table.add_column("model", overflow="fold")
-    table.add_column("")
+    table.add_column("model", overflow="fold", min_width=18)
     headline = board.headline
     columns = [it for it in headline if any(_has_value(row, it) for row in board.rows)]
     for metric in columns:
         table.add_column(terminal_text(metric.label), justify="right")
-    for name in ("expected", "answered", "scored"):
-        table.add_column(name, justify="right")
-    for row in board.rows:
-        cells = [shown_cell(row.cell(it.name), it, with_interval=False) for it in columns]
-        table.add_row(terminal_text(row.name), row.kind, *cells, *counts_of(row, headline))
+    table.add_column("samples", justify="right")
+    without: list[str] = []
+    for kind in dict.fromkeys(row.kind for row in board.rows):
+        table.add_section()
+        table.add_row(f"{kind}:")
+        for row in board.of_kind(kind):
+            if row.run is None and not any(_has_value(row, it) for it in columns):
+                without.append(visible(row.name))
+                continue
+            cells = [shown_cell(row.cell(it.name), it, with_interval=False) for it in columns]
+            table.add_row(f"  {terminal_text(row.name)}", *cells, _counts_in_words(row, headline))
     stream = io.StringIO()
     Console(file=stream, width=_WIDTH, color_system=None, legacy_windows=False).print(table)
-    return stream.getvalue().rstrip("\n")
+    named = f"published for groups only: {', '.join(without)}" if without else ""
+    return f"{stream.getvalue().rstrip()}\n{named}".rstrip()
 
 
 def _has_value(row: Row, metric: MetricInfo) -> bool:

@@ -178,6 +178,11 @@ class ReproducedTable:
         return sum(cell.verdict == verdict for cell in self.cells)
 
     @property
+    def says_something(self) -> bool:
+        """Whether a figure of the table could be held against the run."""
+        return self.count("not comparable") < len(self.cells)
+
+    @property
     def line(self) -> str:
         """E.g. ``table: A as B: 3 of 4 figures agree, mean difference -0.012; 1 doubtful``."""
         tested = [cell for cell in self.cells if cell.verdict in ("agrees", "differs")]
