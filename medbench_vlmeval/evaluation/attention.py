@@ -6,6 +6,7 @@ what neither says is chosen in `metrics.attention` and `parsing.key_words`.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,6 +54,28 @@ class AttentionFiles(RunFiles):
     @property
     def manifest(self) -> Path:
         return self.beside("_attention_settings.json")
+
+
+def check_maps_folder(out: Path, description: Mapping[str, Any]) -> None:
+    """Describe the maps of a new folder, or see that a folder's maps are so described.
+
+    Raises:
+        ValueError: they are of other settings.
+    """
+    path = out / DESCRIPTION
+    if not path.is_file():
+        write_json_atomic(path, description)
+        return
+    try:
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        differing = [key for key in description if earlier.get(key) != description[key]]
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path}: cannot be read ({error}); name another --out") from error
+    if differing:
+        raise ValueError(
+            f"expected maps of the same settings in {out}, got others ({', '.join(differing)} "
+            "differ); name another --out"
+        )
 
 
 @dataclass(frozen=True)

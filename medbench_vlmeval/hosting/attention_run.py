@@ -7,7 +7,6 @@ editor and the maps are about the same pictures.
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ from tqdm import tqdm
 
 from ..data import MedEBenchData, MedEBenchSample
 from ..editing import EditReply, read_edit_reply
-from ..evaluation.attention import DESCRIPTION, EDITED_FOLDER, EDITS_LOG
+from ..evaluation.attention import EDITED_FOLDER, EDITS_LOG, check_maps_folder
 from ..evaluation.attention_maps import AttentionMaps, write_maps
 from ..files import (
     append_jsonl,
@@ -29,7 +28,6 @@ from ..files import (
     sha256_bytes,
     to_plain,
     write_bytes_atomic,
-    write_json_atomic,
 )
 from ..images import ImageUnreadable, encode_png, read_rgb
 from ..types import Status
@@ -80,12 +78,15 @@ def record_attention(task: AttentionTask, host: Host | None) -> AttentionRun:
         ImportError: there is no VLMEvalKit, or diffusers is missing.
         NoCrossAttention: the model has none that could be recorded.
         BranchUnknown: see `models.attention_branches`.
+        OSError, MemoryError: its weights cannot be had, or do not fit.
         ValueError: no such model, or the folder holds maps of other settings.
     """
     editor = _editor(task, host)
-    _check_folder(task.out, _description(task, editor))
+    check_maps_folder(task.out, _description(task, editor))
     samples = task.data.samples[: task.limit]
     there = {it.id for it in samples if (task.out / f"{it.id}.npz").is_file()}
+    if len(there) < len(samples):
+        editor.prepare()
     failed: dict[int, str] = {}
     started = time.monotonic()
     for sample in tqdm(samples, desc=f"Watching {task.model}", unit="edit"):
@@ -143,23 +144,6 @@ def _description(task: AttentionTask, editor: Any) -> dict[str, Any]:
     return dict(to_plain(described))
 
 
-def _check_folder(out: Path, description: Mapping[str, Any]) -> None:
-    path = out / DESCRIPTION
-    if not path.is_file():
-        write_json_atomic(path, description)
-        return
-    try:
-        earlier = json.loads(path.read_text(encoding="utf-8"))
-        differing = [key for key in description if earlier.get(key) != description[key]]
-    except (ValueError, AttributeError) as error:
-        raise ValueError(f"{path}: cannot be read ({error}); name another --out") from error
-    if differing:
-        raise ValueError(
-            f"expected maps of the same settings in {out}, got others ({', '.join(differing)} "
-            "differ); name another --out"
-        )
-
-
 @dataclass
 class _Watch:
     """Records the one call of a pipeline that an edit makes."""
@@ -192,6 +176,9 @@ def _watched(sample: MedEBenchSample, editor: Any, task: AttentionTask) -> dict[
     reply = read_edit_reply(editor.generate(_message(sample, before), dataset=task.data.name))
     if watch.failure is not None:
         raise watch.failure
+    if watch.recording is None:
+        # the pipeline was never called: the next samples would fail alike
+        raise ValueError(f"{task.model} edits nothing: {reply.note}")
     if reply.stored is None:
         return {"status": reply.status, "note": reply.note, "model_fault": True}
     write_bytes_atomic(

@@ -75,6 +75,7 @@ def config(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             "call": CALL,
         },
         "Copy": {"class": "CopyInput"},
+        "Lost": {**diffusers, "entry": "InstructPix2Pix", "checkpoint": str(checkpoints)},
     }
     return write_json_atomic(tmp_path / "config.json", {"model": models, "data": {}})
 
@@ -195,6 +196,30 @@ def test_an_editor_that_is_no_pipeline_says_so(config: Path, tmp_path: Path) -> 
     done = watch(config, tmp_path / "maps", model="Copy")
     assert done.exit_code == 1
     assert "Copy: model has no cross-attention maps" in done.output
+
+
+def test_weights_that_cannot_be_had_stop_the_command(config: Path, tmp_path: Path) -> None:
+    done = watch(config, tmp_path / "maps", model="Lost")
+    assert done.exit_code == 1
+    assert "expected a folder with model_index.json" in done.output
+    assert not (tmp_path / "maps" / "edits.jsonl").exists(), "no sample was tried"
+
+
+def test_an_edit_without_image_is_recorded_as_such(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from medbench_vlmeval.models import diffusers_editor
+    from medbench_vlmeval.models.base import declined
+
+    out = tmp_path / "maps"
+    monkeypatch.setattr(diffusers_editor, "pictures", lambda *_: [declined("not that")])
+    done = watch(config, out, "--limit", "1")
+    assert "0 maps in" in done.output
+    assert "sample 1: not that" in done.output
+    scored = medbench("attention-score", out, "--data", "MedEBench_test", "--name", "T")
+    assert "1 without IoU: not that" in scored.output
+    line, _ = read_jsonl(out / "edits.jsonl")
+    assert (line[0]["status"], line[0]["model_fault"]) == ("refusal", True)
 
 
 def test_an_unknown_branch_stops_the_command(
