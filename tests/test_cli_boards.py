@@ -78,6 +78,15 @@ def test_like_and_least_coverage_choose_the_runs(tmp_path: Path) -> None:
     assert measured(out) == ["Part"]
 
 
+def test_like_must_be_of_a_data_set_that_has_a_board(tmp_path: Path) -> None:
+    choices(tmp_path / "runs", "A", HITS)
+    other = boxes(tmp_path / "other", "A", [0.0])
+    arguments = ("leaderboard", tmp_path / "runs", "--out", tmp_path / "board")
+    result = medbench(*arguments, "--like", other.manifest_path)
+    assert result.exit_code == 1
+    assert "expected --like a run of MedQ_MCQ_test, got one of MedSG_test" in result.output
+
+
 def test_two_names_of_one_model(tmp_path: Path) -> None:
     choices(tmp_path / "runs", "mine", HITS)
     boxes(tmp_path / "runs", "mine", [0.0, 9.0])

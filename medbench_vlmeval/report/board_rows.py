@@ -113,6 +113,7 @@ def _count(line: Mapping[str, str], name: str) -> int:
 def trivial_rows(run: Run) -> list[Row]:
     """What answers without looking reach, where the manifest says so (MedSG-Bench)."""
     answers: Mapping[str, Mapping[str, Any]] = run.manifest.get("trivial_answers") or {}
+    known = {metric.name for metric in run.metrics}
     return [
         Row(
             name=name,
@@ -120,6 +121,7 @@ def trivial_rows(run: Run) -> list[Row]:
             cells={
                 CellKey(metric): Cell(float(value), n_expected=len(run.rows))
                 for metric, value in means.items()
+                if metric in known
             },
             source="computed from the data",
             notes=("answers without looking at any image",),

@@ -169,7 +169,7 @@ def _with_judge(
         why = f"judged otherwise than the board: {judge.differences(board)}"
         return replace(standing, judge=judge, why_unjudged=why, notes=notes)
     own = snapshots_of(standing.run)
-    if own == snapshots:
+    if own == snapshots or not own or not snapshots:
         return replace(standing, judge=judge, notes=notes)
     note = (
         f"the judge that answered was {_listed(own)}, on the board {_listed(snapshots)}; its "

@@ -59,7 +59,7 @@ def leaderboard(
         with_published: show the published tables.
 
     Raises:
-        ValueError: there is no run of `dataset`, `same` names a model that no board has, or a
+        ValueError: there is no run of `dataset` or of that of `like`, `same` names a model that no board has, or a
             coverage outside [0, 1].
     """
     by_dataset, problems = _readable(runs)
@@ -68,6 +68,11 @@ def leaderboard(
             known = ", ".join(by_dataset) or "none"
             raise ValueError(f"expected a data set that there are runs of ({known}), got {dataset}")
         by_dataset = {dataset: by_dataset[dataset]}
+    if like is not None and like.dataset not in by_dataset:
+        raise ValueError(
+            f"expected --like a run of {', '.join(by_dataset) or 'a data set with runs'}, got one "
+            f"of {like.dataset}"
+        )
     chosen = dict(same or {})
     reports, without = [], []
     for name, members in sorted(by_dataset.items()):

@@ -223,6 +223,15 @@ def test_another_snapshot_of_the_same_judge_is_noted_and_not_ranked(
     assert found.standing[2].why_unjudged == ""
 
 
+def test_a_judge_that_does_not_name_itself_is_no_other_snapshot(
+    judged: Callable[..., Run], tmp_path: Path
+) -> None:
+    named = judged(tmp_path, "A", judge={"models_returned": ["gpt-4o-2024-05-13"]})
+    silent = judged(tmp_path, "B", judge={"models_returned": []})
+    found = compared([named, silent])
+    assert [it.has_board_snapshot for it in found.standing] == [True, True]
+
+
 def test_a_run_that_was_never_judged_says_so(judged: Callable[..., Run], tmp_path: Path) -> None:
     found = compared([judged(tmp_path, "A"), descriptions(tmp_path, "B", None)])
     assert standing(found) == ["A", "B"]
