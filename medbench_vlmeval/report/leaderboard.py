@@ -59,8 +59,8 @@ def leaderboard(
         with_published: show the published tables.
 
     Raises:
-        ValueError: there is no run of `dataset` or of that of `like`, `same` names a model that no board has, or a
-            coverage outside [0, 1].
+        ValueError: there is no run of `dataset`, or of the data set of `like`; `same` names a model
+            that no board has; a coverage outside [0, 1].
     """
     by_dataset, problems = _readable(runs)
     if dataset is not None:
