@@ -128,7 +128,7 @@ def _summary(report: BoardReport) -> list[str]:
     for standing in comparison.standing:
         if standing.why_unjudged and comparison.judge is not None:
             lines.append(f"{visible(standing.run.model)}: {visible(standing.why_unjudged)}")
-    lines += [firmness_line(it) for it in report.statistics]
+    lines += [firmness_line(it) for it in report.statistics if it.pairs]
     checks = report.reproduced_tables
     lines += [visible(it.line) for it in checks if it.says_something]
     silent = Counter(it.table for it in checks if not it.says_something)

@@ -22,8 +22,8 @@ from ..stats import (
     paired_differences,
     rank_stability,
     smallest_detectable_difference,
+    value_in_mean,
 )
-from ..stats.intervals import value_in_mean
 from ..types import MetricInfo
 from .board import Board, Row
 from .firmness import ComparedPair, MetricStatistics, Neighbours, RankedModel
