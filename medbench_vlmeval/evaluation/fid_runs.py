@@ -7,10 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..data import load_medebench
 from ..features import FeatureCache, FeatureExtractor
 from ..files import write_json_atomic
-from .image_sets import REFERENCES, ImageSet, edited_images, images_of_data, images_of_folder
+from .image_sets import (
+    REFERENCES,
+    ImageFeatures,
+    ImageSet,
+    edited_images,
+    features_of_set,
+    images_of_data,
+    images_of_folder,
+)
 from .run_files import base_manifest
 from .set_distances import (
     GroupDistance,
@@ -65,32 +75,32 @@ def measured_runs(
         DataNotPrepared: the data of a run are not there.
     """
     edited = [edited_images(run.rows, run.images) for run in runs]
-    if common:
-        edited = _shared(edited)
     references = [_reference(run, reference) for run in runs]
     for pair in zip(edited, references, strict=True):
         check_enough(*pair)
-    extractor = load_extractor()
-    found = []
-    for run, images, references_of_run in zip(runs, edited, references, strict=True):
-        distances = measured_run(
-            run.model, images, references_of_run, extractor, cache or FeatureCache()
-        )
+    extractor, cache = load_extractor(), cache or FeatureCache()
+    features = [features_of_set(images, extractor, cache) for images in edited]
+    if common:
+        features = _shared(features)
+    found = [
+        measured_run(run.model, images, features_of_set(compared, extractor, cache), extractor)
+        for run, images, compared in zip(runs, features, references, strict=True)
+    ]
+    for run, distances in zip(runs, found, strict=True):
         facts = {"data": run.data, "common": common, **distances.record()}
         write_json_atomic(run.output, {**base_manifest(run.predictions), **facts})
-        found.append(distances)
     return found
 
 
-def _shared(sets: Sequence[ImageSet]) -> list[ImageSet]:
-    keys = set.intersection(*(set(images.keys) for images in sets))
-    return [
-        images.without(
-            [number for number, key in enumerate(images.keys) if key not in keys],
-            "not in every run",
-        )
-        for images in sets
-    ]
+def _shared(features: Sequence[ImageFeatures]) -> list[ImageFeatures]:
+    """The images of those samples that all sets have."""
+    keys = set.intersection(*(set(images.keys) for images, _ in features))
+    shared = []
+    for images, values in features:
+        is_shared = np.array([key in keys for key in images.keys], dtype=bool)
+        others = np.flatnonzero(~is_shared).tolist()
+        shared.append((images.without(others, "not in every run"), values[is_shared]))
+    return shared
 
 
 def _reference(run: FinishedEdits, reference: str) -> ImageSet:

@@ -65,6 +65,10 @@ class ImageSet:
         return replace(kept, left_out={**self.left_out, reason: keys})
 
 
+ImageFeatures = tuple[ImageSet, np.ndarray]
+"""Images, and their features, shape (N, D), row by row."""
+
+
 def edited_images(rows: Sequence[Mapping[str, Any]], folder: Path) -> ImageSet:
     """The edited images of a finished run.
 
@@ -148,7 +152,7 @@ def images_of_folder(folder: Path) -> ImageSet:
 
 def features_of_set(
     images: ImageSet, extractor: FeatureExtractor, cache: FeatureCache
-) -> tuple[ImageSet, np.ndarray]:
+) -> ImageFeatures:
     """The images that can be decoded, and their features, kept for the next time.
 
     Raises:

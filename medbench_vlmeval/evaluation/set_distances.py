@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..features import (
-    FeatureCache,
     FeatureExtractor,
     frechet_name,
     identity_of,
@@ -23,7 +20,7 @@ from ..metrics import (
     measured_frechet,
     paired_kernel_distance,
 )
-from .image_sets import ImageSet, features_of_set
+from .image_sets import ImageFeatures, ImageSet
 
 LEAST_FOR_FRECHET = 500
 """Images that each set must have for a Fréchet distance: below, what it says is mostly how few
@@ -129,50 +126,44 @@ def check_enough(edited: ImageSet, reference: ImageSet) -> None:
 
 def measured_run(
     model: str,
-    edited: ImageSet,
-    reference: ImageSet,
+    edited: ImageFeatures,
+    reference: ImageFeatures,
     extractor: FeatureExtractor,
-    cache: FeatureCache,
 ) -> RunDistances:
     """The distances of a run's edited images from the reference: the whole set, then by organ.
 
     Groups that are too small for any distance are left out.
 
+    Args:
+        model: what the run is called.
+        edited: the decodable images, and a row of features for each, see `features_of_set`.
+        reference: as `edited`.
+        extractor: that made both.
+
     Raises:
         TooFewImages: the whole sets are.
-        ValueError: as `features_of_set`.
     """
-    check_enough(edited, reference)
-    edited, edited_values = features_of_set(edited, extractor, cache)
-    reference, reference_values = features_of_set(reference, extractor, cache)
-    check_enough(edited, reference)
-    whole = _group("overall", "Overall", (edited, edited_values), (reference, reference_values))
-    organs = sorted(set(filter(None, reference.groups)))
+    check_enough(edited[0], reference[0])
+    organs = sorted(set(filter(None, reference[0].groups)))
     parts = [
-        _group(
-            "organ",
-            organ,
-            _part(edited, edited_values, organ),
-            _part(reference, reference_values, organ),
-        )
+        _group("organ", organ, _part(edited, organ), _part(reference, organ))
         for organ in organs
-        if _smaller(edited, reference, organ) >= LEAST_FOR_KERNEL and len(organs) > 1
+        if _smaller(edited[0], reference[0], organ) >= LEAST_FOR_KERNEL and len(organs) > 1
     ]
     return RunDistances(
         model,
         identity_of(extractor),
         frechet_name(extractor),
         kernel_name(extractor),
-        edited,
-        reference,
-        (whole, *parts),
+        edited[0],
+        reference[0],
+        (_group("overall", "Overall", edited, reference), *parts),
     )
 
 
-_Features = tuple[ImageSet, np.ndarray]
-
-
-def _group(group_by: str, group: str, edited: _Features, reference: _Features) -> GroupDistance:
+def _group(
+    group_by: str, group: str, edited: ImageFeatures, reference: ImageFeatures
+) -> GroupDistance:
     images, references = edited[0], reference[0]
     smaller = min(len(images), len(references))
     enough = smaller >= LEAST_FOR_FRECHET
@@ -189,7 +180,7 @@ def _group(group_by: str, group: str, edited: _Features, reference: _Features) -
     )
 
 
-def _kernel(edited: _Features, reference: _Features) -> KernelMeasurement:
+def _kernel(edited: ImageFeatures, reference: ImageFeatures) -> KernelMeasurement:
     values = edited[1], reference[1]
     smaller = min(map(len, values))
     # As published with 2,000 images or more; below, half of them, so that subsets differ.
@@ -207,7 +198,8 @@ def _pairs(edited: ImageSet, reference: ImageSet) -> list[tuple[int, int]]:
     return [(number, at[key]) for number, key in enumerate(edited.keys) if key in at]
 
 
-def _part(images: ImageSet, values: np.ndarray, group: str) -> _Features:
+def _part(features: ImageFeatures, group: str) -> ImageFeatures:
+    images, values = features
     positions = [number for number, it in enumerate(images.groups) if it == group]
     return images.at(positions), values[positions]
 

@@ -128,8 +128,8 @@ def noise_floor(features: ArrayLike, *, n_splits: int = SPLITS, seed: int = 0) -
     """Fréchet distances between random halves of one set.
 
     Two sets of N/2 images from one source are as far apart as that although nothing differs. Sets
-    of N images are nearer, so a distance below the floor shows no difference, and one above it is
-    not yet a difference of that size.
+    of N images are nearer. So a distance above the floor shows a difference, though not of that
+    size, and one below it shows nothing either way.
 
     Args:
         features: shape (N, D), N at least 4.

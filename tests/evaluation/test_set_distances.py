@@ -13,10 +13,11 @@ from medbench_vlmeval.data import MedEBenchData
 from medbench_vlmeval.editing.collecting import images_folder
 from medbench_vlmeval.evaluation import set_distances
 from medbench_vlmeval.evaluation.fid_runs import FinishedEdits, measured_runs, shown_distances
-from medbench_vlmeval.evaluation.image_sets import ImageSet, images_of_folder
+from medbench_vlmeval.evaluation.image_sets import ImageSet, features_of_set, images_of_folder
 from medbench_vlmeval.evaluation.medebench import evaluate_medebench
 from medbench_vlmeval.evaluation.set_distances import (
     LEAST_FOR_KERNEL,
+    RunDistances,
     TooFewImages,
     check_comparable,
     comparable_runs,
@@ -86,6 +87,13 @@ def folder_of(root: Path, seeds: Sequence[int], size_wh: tuple[int, int] = (6, 5
     for number, seed in enumerate(seeds):
         (root / f"{number:04}.png").write_bytes(picture(seed, size_wh))
     return images_of_folder(root)
+
+
+def measured(
+    edited: ImageSet, reference: ImageSet, extractor: FeatureExtractor, cache: FeatureCache
+) -> RunDistances:
+    sets = (features_of_set(images, extractor, cache) for images in (edited, reference))
+    return measured_run("M", *sets, extractor)
 
 
 def of(extractor: FeatureExtractor) -> Callable[[], FeatureExtractor]:
@@ -245,7 +253,8 @@ def test_runs_with_other_counts_stand_in_tables_of_their_own_unless_they_share(
     data = make_data(ENOUGH)
     numbers = range(1, ENOUGH + 1)
     whole = finished(data, {it: picture(it) for it in numbers}, "A")
-    part = finished(data, {it: picture(it) if it > 3 else "no" for it in numbers}, "B")
+    given = {it: picture(it) if it > 3 else "no" for it in numbers} | {2: picture(2)[:200]}
+    part = finished(data, given, "B")
     found = measured_runs([whole, part], of(COLOURS))
     assert [len(runs) for runs in comparable_runs(found)] == [1, 1]
     assert "2 tables, because n, reference or extractor differ" in shown_distances(found)
@@ -265,7 +274,7 @@ def test_another_extractor_is_never_compared(tmp_path: Path, cache: FeatureCache
     edited = folder_of(tmp_path / "edited", range(ENOUGH))
     reference = folder_of(tmp_path / "reference", range(500, 500 + ENOUGH))
     other = replace(COLOURS, sha256="1" * 64)
-    pair = [measured_run("M", edited, reference, it, cache) for it in (COLOURS, other)]
+    pair = [measured(edited, reference, it, cache) for it in (COLOURS, other)]
     assert len(comparable_runs(pair)) == 2
     with pytest.raises(ValueError, match="extractor"):
         check_comparable(*pair)
@@ -277,7 +286,7 @@ def test_enough_images_get_a_frechet_distance_with_rank_and_floor(
     n = FRECHET_BOUND
     edited = folder_of(tmp_path / "edited", range(n))
     reference = folder_of(tmp_path / "reference", range(n, 2 * n + 7))
-    found = measured_run("M", edited, reference, COLOURS, cache)
+    found = measured(edited, reference, COLOURS, cache)
     frechet = found.overall.frechet
     assert frechet is not None
     recalled = [cache.recall(it.hashes, COLOURS) for it in (edited, reference)]
@@ -302,7 +311,7 @@ def test_organs_are_measured_only_where_they_are_large_enough(
     reference = replace(
         folder_of(tmp_path / "reference", range(900, 900 + len(organs))), groups=organs
     )
-    found = measured_run("M", edited, reference, COLOURS, cache)
+    found = measured(edited, reference, COLOURS, cache)
     assert [(it.group, it.n_edited) for it in found.groups] == [
         ("Overall", len(organs)),
         ("Skin", n),
