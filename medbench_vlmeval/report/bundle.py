@@ -120,17 +120,26 @@ def _into_folder(folder: Path) -> Callable[[str, bytes], None]:
 
 
 _IMAGE_PATH = re.compile(
-    r"(?:\b[A-Za-z]:|(?<![\w./\\]))[/\\]+(?:[^/\\\s\"'<>|:]+[/\\]+)*"
+    r"(?:\b[A-Za-z]:|(?<![\w./\\])(?<!https:)(?<!http:))[/\\]+(?:[^/\\\s\"'<>|:]+[/\\]+)*"
     r"([^/\\\s\"'<>|:]+\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b)",
     re.IGNORECASE,
 )
 
 
-def without_paths(value: Any, folders: Collection[Path | str]) -> Any:
+_ANY_PATH = re.compile(r"(?:\b[A-Za-z]:|(?<![\w./\\:]))[/\\](?:[^/\\\s\"'<>|:,;]+[/\\]+)+")
+
+
+def without_paths(value: Any, folders: Collection[Path | str], *, every: bool = False) -> Any:
     """`value` with folders of this machine left out of all its texts.
 
     Absolute paths of images keep their file name, wherever they were made; of other paths only the
     part that lies in one of `folders` is known and left out.
+
+    Args:
+        value: of dictionaries, lists and texts; anything else is kept.
+        folders: what to leave out.
+        every: leave out the folders of whatever looks like an absolute path; for texts that no
+            model wrote.
     """
     texts = {str(it).rstrip("/\\") for it in folders} - {"", "."}
     forms = sorted({form for it in texts for form in (it, Path(it).as_posix())}, key=len)
@@ -138,8 +147,9 @@ def without_paths(value: Any, folders: Collection[Path | str]) -> Any:
 
     def cleaned(item: Any) -> Any:
         if isinstance(item, str):
-            shorter = _IMAGE_PATH.sub(r"…/\1", item)
-            return known.sub("…", shorter) if known else shorter
+            item = _IMAGE_PATH.sub(r"…/\1", item)
+            item = known.sub("…", item) if known else item
+            return _ANY_PATH.sub("…/", item) if every else item
         if isinstance(item, Mapping):
             return {name: cleaned(inner) for name, inner in item.items()}
         if isinstance(item, (list, tuple)):

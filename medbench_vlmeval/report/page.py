@@ -79,7 +79,12 @@ def write_bundle(runs: Sequence[Run], out: Path, *, data_root: Path | None = Non
     """
     with bundle_at(out) as bundle:
         contents = page_contents(runs, bundle, data_root, links_from=None)
-        contents = without_paths(contents, [*bundle.folders, *_folders_of(runs, data_root)])
+        folders = [*bundle.folders, *_folders_of(runs, data_root)]
+        contents = without_paths(contents, folders)
+        contents |= {
+            name: without_paths(contents[name], folders, every=True)
+            for name in ("provenance", "differences")
+        }
         bundle.write(PAGE_NAME, html_page(contents).encode("utf-8"))
     return _written(out, contents, converted=bundle.converted)
 

@@ -62,7 +62,7 @@ def _replies(path: Path) -> dict[str, list[Record]]:
         raise RunUnreadable(f"{path}: cannot be read ({error})") from error
     replies: dict[str, list[Record]] = {}
     for line in lines:
-        replies.setdefault(str(line.get("key", "")).partition(":")[0], []).append(line)
+        replies.setdefault(str(line.get("key", "")).partition("/")[0], []).append(line)
     return replies
 
 
@@ -171,13 +171,13 @@ def _verdicts(row: Record) -> dict[str, Record]:
 
 
 def _score(score: Record | None) -> Any:
-    """A plain number, or ``[value, status, note]`` where there is more to say; None for none."""
+    """A plain number, or ``[value, status, note, is the model's fault]``; None for none."""
     if score is None:
         return None
     value = score.get("value")
     value = None if value is None else float(f"{value:.6g}")
-    rest = [score.get("status", ""), score.get("note", "")]
-    return value if rest == ["answer", ""] else [value, *rest]
+    rest = [score.get("status", ""), score.get("note", ""), bool(score.get("model_fault"))]
+    return value if rest == ["answer", "", False] else [value, *rest]
 
 
 def _reading(row: Record) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _edit(run: Run, edited: Record, shelf: ImageShelf) -> Reference:
 
 
 def _reply(line: Record) -> dict[str, Any]:
-    dimension = str(line.get("key", "")).partition(":")[2]
+    dimension = str(line.get("key", "")).partition("/")[2]
     kept = ("call_id", "repeat", "attempt", "status", "note", "reply", "refusal", "model_returned")
     return {"dimension": dimension} | {
         name: line[name] for name in kept if line.get(name) not in (None, "")

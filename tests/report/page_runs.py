@@ -218,7 +218,7 @@ def descriptions(folder: Path, model: str = "Writer") -> Run:
     about = {"question": "Describe.", "reference": "A dark picture."}
     shown = shown_line(1, "description", [{"role": "image", "path": str(image)}], about=about)
     judged = [
-        {"key": "1:completeness", "call_id": "c" * 32, "attempt": attempt, "status": "unparsed"}
+        {"key": "1/completeness", "call_id": "c" * 32, "attempt": attempt, "status": "unparsed"}
         | {"reply": f"attempt {attempt}: hard to say"}
         for attempt in (1, 2)
     ]

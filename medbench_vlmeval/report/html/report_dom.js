@@ -47,10 +47,10 @@ function shownNumber(value, unit = "") {
   return value.toFixed(Math.abs(value) < 10 && unit !== "dB" ? 3 : 2).replace("-", "−");
 }
 
-/** `[value, status, note]` of a score as the page's data holds it; null where there is no such. */
+/** `[value, status, note, whether the model is to blame]` of a score as the page's data holds it; null where there is no such. */
 function scoreParts(score) {
   if (score === null || score === undefined) return null;
-  return Array.isArray(score) ? score : [score, "answer", ""];
+  return Array.isArray(score) ? score : [score, "answer", "", false];
 }
 
 const scoreValue = (score) => scoreParts(score)?.[0] ?? null;

@@ -30,7 +30,7 @@ const statusText = (sample) => [...new Set(sample.runs.map((made) => made?.statu
 
 function spread(sample, place) {
   const values = sample.runs.map((made) => scoreValue(made?.scores?.[place])).filter((it) => it !== null);
-  return values.length > 1 ? [Math.max(...values) - Math.min(...values), "answer", ""] : null;
+  return values.length > 1 ? [Math.max(...values) - Math.min(...values), "answer", "", false] : null;
 }
 
 const scoredMetrics = data.metrics.filter((_, place) => hasValues[place]);

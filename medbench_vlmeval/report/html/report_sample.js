@@ -2,13 +2,16 @@
 
 const LETTERS = [["official_letter", "official reading"], ["strict_letter", "strict reading"], ["judge_letter", "judge's reading"]];
 
+// Their scores need the wide column.
+const manyRuns = data.runs.length > 3;
+
 function sampleView(sample, place, order, redraw) {
   const stage = { edit: editStage, boxes: boxStage }[data.kind] ?? imageStage;
   return [
     sampleHead(sample, place, order),
     el("div", { class: `sample-grid ${data.kind}` },
-      el("div", { class: "wide" }, stage(sample, redraw), data.kind === "description" ? repliesBesideReference(sample) : null),
-      el("div", { class: "narrow" }, asked(sample), scores(sample), notes(sample))),
+      el("div", { class: "wide" }, stage(sample, redraw), data.kind === "description" ? repliesBesideReference(sample) : null, manyRuns ? scores(sample) : null),
+      el("div", { class: "narrow" }, asked(sample), manyRuns ? null : scores(sample), notes(sample))),
     promptCard(sample),
     data.kind === "description" ? null : replies(sample),
     judgements(sample),
@@ -30,8 +33,15 @@ function sampleHead(sample, place, order) {
     el("h2", { id: "sample-title", tabindex: "-1" }, el("span", { text: `Sample ${sample.index}` }), key ? el("span", { class: "muted key", text: key }) : null),
     el("p", { class: "tags" },
       labels.map(([name, group]) => el("span", { class: "tag", title: plainName(name), text: group })),
-      sample.runs.map((made, at) => made?.status ? el("span", { class: "run-status" }, several ? el("span", { class: "small muted", text: data.runs[at] }) : null, statusTag(made.status)) : null),
+      statuses(sample),
       [...new Set(sample.runs.flatMap((made) => made?.flags ?? []))].map((flag) => tag(plainName(flag), "care"))));
+}
+
+/** The status of every run; one tag where all are the same. */
+function statuses(sample) {
+  const found = sample.runs.map((made) => made?.status || "absent");
+  if (new Set(found).size === 1) return statusTag(found[0]);
+  return found.map((status, at) => el("span", { class: "run-status" }, el("span", { class: "small muted", text: data.runs[at] }), statusTag(status)));
 }
 
 function imageStage(sample) {
@@ -72,22 +82,37 @@ function options(sample) {
 
 function scores(sample) {
   const lines = data.metrics.map((metric, at) => [metric, sample.runs.map((made) => scoreParts(made?.scores?.[at]))])
-    .filter(([, found]) => found.some(Boolean));
+    .filter(([metric, found]) => found.some(Boolean) && hasValues[metricOf(metric.name)]);
+  const blank = data.metrics.filter((_, at) => !hasValues[at]).map((it) => it.name);
   if (!lines.length) return null;
   return el("section", { class: "card flush" }, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores" },
     el("table", { class: "plain scores" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Score" }), data.runs.map((name) => el("th", { scope: "col", class: "number", text: several ? name : "Value" })))),
       el("tbody", {}, lines.map(([metric, found]) => el("tr", {},
-        el("th", { scope: "row", title: metric.source, text: metric.label }), found.map((it) => scoreCell(it, metric))))))));
+        el("th", { scope: "row", title: metric.source, text: metric.label }), found.map((it) => scoreCell(it, metric))))))),
+    scoreNotes(sample, lines),
+    blank.length ? el("p", { class: "small muted blank", text: `Without a value in any sample: ${blank.join(", ")}` }) : null);
 }
 
 function scoreCell(score, metric) {
   if (!score) return el("td", { class: "number muted", text: "–" });
-  const [value, status, note] = score;
-  return el("td", { class: "number" },
-    value === null ? statusTag(status) : el("span", { text: shownNumber(value, metric.unit) }),
-    value !== null && status !== "answer" ? [" ", statusTag(status)] : null,
-    note ? el("div", { class: "score-note", text: note }) : null);
+  const [value, status, , fault] = score;
+  if (value === null) return el("td", { class: "number" }, fault ? statusTag(status) : tag(plainName(status), "care"));
+  return el("td", { class: "number" }, el("span", { text: shownNumber(value, metric.unit) }), status === "answer" ? null : [" ", statusTag(status)]);
+}
+
+/** Why scores are as they are, each reason once with the scores that it is about. */
+function scoreNotes(sample, lines) {
+  const found = new Map();
+  for (const [metric, scoresOf] of lines) scoresOf.forEach((score, run) => {
+    const note = score?.[2];
+    // The list of notes has what the model said instead of an image.
+    if (!note || note === sample.runs[run].edited?.says) return;
+    const who = several ? `${data.runs[run]}: ` : "";
+    found.set(`${who}${note}`, [...(found.get(`${who}${note}`) ?? []), metric.name]);
+  });
+  return found.size ? el("ul", { class: "small muted blank score-notes" },
+    [...found].map(([note, names]) => el("li", { dir: "auto", text: `${names.join(", ")}: ${note}` }))) : null;
 }
 
 const shownFact = (value) => {

@@ -39,4 +39,4 @@ const metricOf = (name) => data.metrics.findIndex((metric) => metric.name === na
 
 /** Whether any run has a value in a column. */
 const hasValues = data.metrics.map((_, place) =>
-  data.samples.some((sample) => sample.runs.some((made) => made && scoreParts(made.scores?.[place]))));
+  data.samples.some((sample) => sample.runs.some((made) => scoreValue(made?.scores?.[place]) !== null)));
