@@ -97,22 +97,25 @@ def test_no_script_of_a_name_runs(page: Callable[[str], list[Any]], browser: Any
     assert any("onerror" in name for name in names(page, "#groups"))
 
 
-def test_columns_sort_in_both_directions_and_open_cells_stay_last(
+def test_columns_sort_in_both_directions_within_kinds_and_open_cells_stay_last(
     page: Callable[[str], list[Any]],
 ) -> None:
-    def values() -> list[float | None]:
-        cells = page("#overall tbody tr td:nth-child(3)")
+    def values(kind: str) -> list[float | None]:
+        cells = page(f"#overall tbody tr.{kind} td:nth-child(3)")
         found = [cell.get_attribute("data-order") for cell in cells]
         return [None if it is None else float(it) for it in found]
 
     button = page("#overall thead th:nth-child(3) button")[0]
     for descending in (True, False):
         button.click()
-        known = [it for it in values() if it is not None]
-        assert known == sorted(known, reverse=descending)
-        assert values()[-1] is None
+        for kind in ("measured", "published"):
+            known = [it for it in values(kind) if it is not None]
+            assert known == sorted(known, reverse=descending)
+        assert values("published")[-1] is None
+        kinds = [row.get_attribute("data-kind") for row in page("#overall tbody tr")]
+        assert kinds == sorted(kinds, key=["measured", "baseline", "published"].index)
     page("#overall thead th:first-child button")[0].click()
-    assert names(page)[0].startswith("Baseline")
+    assert names(page)[0] == "gpt-5"
 
 
 def test_rows_are_found_by_name_and_kind(page: Callable[[str], list[Any]]) -> None:
@@ -131,7 +134,8 @@ def test_groups_are_laid_out_by_what_is_chosen(page: Callable[[str], list[Any]])
     page("[data-group-by] option")[1].click()
     assert heads() == ["model", "CT", "MRI"]
     page("#groups thead th:nth-child(2) button")[0].click()
-    orders = [float(it.get_attribute("data-order")) for it in page("#groups td:nth-child(2)")]
+    cells = page("#groups tr.measured td:nth-child(2)")
+    orders = [float(it.get_attribute("data-order")) for it in cells]
     assert orders == sorted(orders, reverse=True)
 
 

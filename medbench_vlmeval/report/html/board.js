@@ -12,9 +12,12 @@ const keyOf = (row, column) => {
 const compare = (a, b) => {
   const areNumbers = typeof a === "number" && typeof b === "number";
   if (areNumbers) return a - b;
-  // what has no number comes last in both directions; see below
   return String(a).localeCompare(String(b), "en", { numeric: true });
 };
+
+// what was published is never ranked among what was measured here
+const KINDS = ["measured", "baseline", "published"];
+const kindOf = (row) => KINDS.indexOf(row.dataset.kind);
 
 const sortBy = (head) => {
   const table = head.closest("table");
@@ -27,7 +30,9 @@ const sortBy = (head) => {
   head.setAttribute("aria-sort", order);
   const sign = order === "ascending" ? 1 : -1;
   const rows = [...table.tBodies[0].rows].map((row) => [keyOf(row, column), row]);
-  rows.sort(([a], [b]) => {
+  rows.sort(([a, one], [b, other]) => {
+    if (kindOf(one) !== kindOf(other)) return kindOf(one) - kindOf(other);
+    // what has no number comes last in both directions
     const isOpen = [a, b].map((it) => isNumber && typeof it !== "number");
     if (isOpen[0] || isOpen[1]) return isOpen[0] - isOpen[1];
     return sign * compare(a, b);
