@@ -175,9 +175,14 @@ def _score(score: Record | None) -> Any:
     if score is None:
         return None
     value = score.get("value")
-    value = None if value is None else float(f"{value:.6g}")
+    value = None if value is None else _rounded(value)
     rest = [score.get("status", ""), score.get("note", ""), bool(score.get("model_fault"))]
     return value if rest == ["answer", "", False] else [value, *rest]
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers to six digits, more than a page shows; anything else as it is."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _reading(row: Record) -> dict[str, Any]:
@@ -187,7 +192,7 @@ def _reading(row: Record) -> dict[str, Any]:
     if row.get("mask"):
         read["mask"] = {name: row["mask"].get(name) for name in ("status", "note")}
     if row.get("diagnostics"):
-        read["diagnostics"] = row["diagnostics"]
+        read["diagnostics"] = {name: _rounded(it) for name, it in row["diagnostics"].items()}
     return read
 
 

@@ -167,10 +167,11 @@ function drawFilters() {
       ...data.groupings.map((name, place) => pick(`by.${name}`, plainName(name), counted((sample) => [sample.groups[place]]))),
       pick("status", "status", counted((sample) => sample.runs.map((made) => made?.status || "absent"))),
       pick("flag", "flag", counted((sample) => sample.runs.flatMap((made) => made?.flags ?? []))),
-      scoredMetrics.length ? choice(several ? "score shown" : "score", scoredMetrics.map((it) => [it.name, it.label]), chosenMetric(), (value) => set({ metric: value }, several)) : null,
     ].filter(Boolean),
-    input("min", "from", { type: "number", step: "any", inputmode: "decimal" }),
-    input("max", "to", { type: "number", step: "any", inputmode: "decimal" }),
+    el("div", { class: "range", role: "group", "aria-label": "Range of a score" },
+      scoredMetrics.length ? choice(several ? "score shown" : "score", scoredMetrics.map((it) => [it.name, it.label]), chosenMetric(), (value) => set({ metric: value }, several)) : null,
+      input("min", "from", { type: "number", step: "any", inputmode: "decimal" }),
+      input("max", "to", { type: "number", step: "any", inputmode: "decimal" })),
     el("button", { type: "button", class: "quiet clear", text: "Clear", onclick: clearFilters }));
 }
 
