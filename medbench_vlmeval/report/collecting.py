@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 
 from ..files import sha256_file
-from .runs import MANIFEST_SUFFIX, Run, RunUnreadable
+from .runs import MANIFEST_SUFFIX, Run, RunUnreadable, runs_below
 from .zipped import unpack_runs
 
 _TABLE_SUFFIXES = (".xlsx", ".tsv", ".csv", ".json", ".jsonl", ".pkl")
@@ -86,23 +86,26 @@ def _collect_archive(archive: Path, scratch: Path, found: _Finds) -> None:
 
 
 def _collect_folder(folder: Path, found: _Finds, origin: str = "") -> None:
+    for manifest in runs_below([folder]):
+        place = origin or _as_given(manifest.parent, folder)
+        try:
+            _add(Run.read(manifest, place), found)
+        except RunUnreadable as error:
+            found.problems.append(str(error).replace(str(manifest), f"{place}: {manifest.name}"))
     files = _files_below(folder)
-    for path in files:
-        if path.name.endswith(MANIFEST_SUFFIX):
-            _add_manifest(path, found, origin or _as_given(path.parent, folder))
     found.problems += [
-        f"{origin or _as_given(path.parent, folder)}: {path.name} has no manifest beside it, "
-        "the evaluation was killed; evaluate again"
+        f"{origin or _as_given(path.parent, folder)}: {problem}"
         for path in files
-        if path.name.endswith("_scores.jsonl") and not _manifest_beside(path).is_file()
+        if (problem := _half_written(path))
     ]
     found.problems += _not_evaluated([Path(_as_given(it, folder)) for it in files])
 
 
 def _files_below(folder: Path) -> list[Path]:
-    """Every file once, by its real path; links of VLMEvalKit lead from a model's folder to runs."""
-    real = dict.fromkeys(path.resolve() for path in sorted(folder.rglob("*")) if path.is_file())
-    return list(real)
+    """Tables and texts by their real paths, each once; VLMEvalKit links from models to runs."""
+    # Edited images are many, and no part of this.
+    named = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _TABLE_SUFFIXES)
+    return list(dict.fromkeys(path.resolve() for path in named if path.is_file()))
 
 
 def _as_given(real: Path, folder: Path) -> str:
@@ -111,20 +114,25 @@ def _as_given(real: Path, folder: Path) -> str:
     return str(folder / real.relative_to(root)) if real.is_relative_to(root) else str(real)
 
 
-def _manifest_beside(scores: Path) -> Path:
-    return scores.with_name(scores.name.removesuffix("_scores.jsonl") + MANIFEST_SUFFIX)
+def _half_written(path: Path) -> str:
+    """What is wrong with rows without a manifest, or a run's manifest without rows."""
+    if path.name.endswith("_scores.jsonl"):
+        manifest = path.with_name(path.name.removesuffix("_scores.jsonl") + MANIFEST_SUFFIX)
+        lacks = f"{path.name} has no manifest beside it, the evaluation was killed"
+        return "" if manifest.is_file() else f"{lacks}; evaluate again"
+    if not path.name.endswith(MANIFEST_SUFFIX):
+        return ""
+    scores = path.with_name(path.name.removesuffix(MANIFEST_SUFFIX) + "_scores.jsonl")
+    is_absent = not scores.is_file() and _is_of_a_run(path)
+    return f"{scores.name} is not there; evaluate again" if is_absent else ""
 
 
-def _add_manifest(path: Path, found: _Finds, origin: str) -> None:
+def _is_of_a_run(path: Path) -> bool:
+    """Whether a manifest is that of a run; other programs write some, too."""
     try:
-        run = Run.read(path, origin)
-    except RunUnreadable as error:
-        # Other programs write manifests, too; one of a run has scores beside it.
-        if path.with_name(path.name.removesuffix(MANIFEST_SUFFIX) + "_scores.jsonl").is_file():
-            found.problems.append(str(error).replace(str(path), f"{origin}: {path.name}"))
-        return
-    if isinstance(run.manifest.get("predictions"), dict):
-        _add(run, found)
+        return isinstance(Run.read(path).manifest.get("predictions"), dict)
+    except RunUnreadable:
+        return False
 
 
 def _add(run: Run, found: _Finds) -> None:
