@@ -214,7 +214,8 @@ def _edit(run: Run, edited: Record, shelf: ImageShelf) -> Reference:
         described["says"] = described.pop("note")
     name = edited.get("file")
     if not name:
-        return described | {"missing": "the model gave no image"}
+        why = str(edited.get("status", "missing")).replace("_", " ")
+        return described | {"missing": f"the model gave no image: {why}"}
     path = run.beside("_images") / Path(name).name
     if not path.is_file():
         return described | {"missing": f"{path.name} is not in {path.parent.name}"}

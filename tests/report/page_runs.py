@@ -123,6 +123,13 @@ def edits(folder: Path, model: str, *, n: int = 6, with_samples: bool = True) ->
                 "flags": ["shifted"] if index == 2 else [],
             }
         )
+        if index == 4:
+            other = picture(edited.with_name("f" * 64 + ".png"), BLUE)
+            files = ((edited.name, 11), (other.name, 12), (None, 13))
+            rows[-1]["replicas"] = [
+                {"replica": n, "file": name, "seed": seed, "CP": n / 4, "CP_strict": None}
+                for n, (name, seed) in enumerate(files)
+            ]
         shown.append(
             shown_line(
                 index,

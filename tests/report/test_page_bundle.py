@@ -44,12 +44,13 @@ def test_a_bundle_holds_page_and_images_and_no_path_of_this_machine(
     assert "fits no sample" in html
     sources = {it["src"] for sample in page_data(html)["samples"] for it in references(sample)}
     assert sources == set(files) - {"index.html"}
-    assert len(sources) == 3 + 5
-    assert (result.n_samples, result.missing, result.converted) == (6, 2, 0)
+    assert len(sources) == 3 + 5 + 1
+    assert (result.n_samples, result.missing, result.converted) == (6, 3, 0)
 
 
 def references(sample: dict[str, Any]) -> list[dict[str, Any]]:
-    found = [*sample["images"], sample["runs"][0]["edited"]]
+    made = sample["runs"][0]
+    found = [*sample["images"], made["edited"], *made.get("replicas", ())]
     return [it for it in found if "src" in it]
 
 

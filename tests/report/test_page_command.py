@@ -24,9 +24,9 @@ def test_a_page_lies_beside_its_run_and_the_command_says_what_is_in_it(tmp_path:
     result = report(tmp_path / "outputs")
     page = tmp_path / "outputs" / "Blue_MedEBench_test_report.html"
     assert (result.exit_code, page.is_file()) == (0, True)
-    # two of six samples lack a picture: one was refused, one lost its mask
-    assert f"{page}: 6 samples, 22 images" in result.output
-    assert "2 images are missing" in result.output
+    # one edit was refused, one sample lost its mask, one seed of another gave nothing
+    assert f"{page}: 6 samples, 23 images" in result.output
+    assert "3 images are missing" in result.output
 
 
 def test_several_runs_are_compared_once_each(tmp_path: Path) -> None:

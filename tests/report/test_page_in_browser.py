@@ -259,6 +259,18 @@ def test_views_and_regions_change_by_buttons_and_keys(page: MakePage) -> None:
     assert edits.errors() == []
 
 
+def test_every_seed_of_an_edit_has_its_picture_and_scores(page: MakePage) -> None:
+    edits = page("edits").open("#sample=4")
+    captions = [it.text for it in edits.all(".stage figcaption")]
+    assert captions[1:4] == [
+        "edited, seed 11\nopen\nCP 0.000",
+        "edited, seed 12\nopen\nCP 0.250",
+        "edited, seed 13\nCP 0.500",
+    ]
+    options = Select(page("edits").open("#sample=4&view=slider").all(".toolbar select")[1]).options
+    assert "edited, seed 12" in [it.text for it in options]
+
+
 def test_pictures_with_awkward_names_load_and_lost_ones_are_named(page: MakePage) -> None:
     edits = page("edits").open("#sample=5")
     edits.picture_loaded()
@@ -267,7 +279,12 @@ def test_pictures_with_awkward_names_load_and_lost_ones_are_named(page: MakePage
     )
     assert sizes == [120, 120, 120]
     assert "gone.png" in edits.one(".stage .missing").text
-    assert page("edits").open("#sample=3").one(".stage .missing").text.endswith("gave no image")
+    assert (
+        page("edits")
+        .open("#sample=3")
+        .one(".stage .missing")
+        .text.endswith("gave no image: refusal")
+    )
 
 
 @pytest.mark.parametrize(

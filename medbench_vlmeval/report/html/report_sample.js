@@ -3,15 +3,15 @@
 const LETTERS = [["official_letter", "official reading"], ["strict_letter", "strict reading"], ["judge_letter", "judge's reading"]];
 
 // Their scores need the wide column.
-const manyRuns = data.runs.length > 3;
+const manyRuns = data.runs.length > 2;
 
 function sampleView(sample, place, order, redraw) {
   const stage = { edit: editStage, boxes: boxStage }[data.kind] ?? imageStage;
   return [
     sampleHead(sample, place, order),
     el("div", { class: `sample-grid ${data.kind}` },
-      el("div", { class: "wide" }, stage(sample, redraw), data.kind === "description" ? repliesBesideReference(sample) : null, manyRuns ? scores(sample) : null),
-      el("div", { class: "narrow" }, asked(sample), manyRuns ? null : scores(sample), notes(sample))),
+      el("div", { class: "wide" }, stage(sample, redraw), data.kind === "description" ? repliesBesideReference(sample) : null, manyRuns ? [scores(sample), notes(sample)] : null),
+      el("div", { class: "narrow" }, asked(sample), manyRuns ? null : [scores(sample), notes(sample)])),
     promptCard(sample),
     data.kind === "description" ? null : replies(sample),
     judgements(sample),
@@ -151,7 +151,7 @@ function notes(sample) {
   return el("details", { class: "card", open: data.kind !== "edit" || facts.some((it) => it.note) },
     el("summary", { text: "Notes and measurements" }), el("dl", { class: "facts" }, own),
     told.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Notes and measurements" }, el("table", { class: "plain scores" },
-      several ? el("thead", {}, el("tr", {}, el("th", {}), data.runs.map((name) => el("th", { scope: "col", class: "number", text: name })))) : null,
+      several ? el("thead", {}, el("tr", {}, el("th", {}), data.runs.map((name) => el("th", { scope: "col", text: name })))) : null,
       el("tbody", {}, told.map((name) => el("tr", {}, el("th", { scope: "row", text: name }),
         facts.map((it) => el("td", { class: "fact", dir: "auto", text: it[name] === undefined ? "–" : shownFact(it[name]) }))))))) : null);
 }
