@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import __version__
 from ..hosting.medq_classes import KEEP_VARIABLE, host_class, keeps_host_classes
+from ..naming import HOST_NAMES
 from ..registry import register_dataset
 from .medq import MedQCaption, MedQMCQ, MedQPaired
 
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
     from ..data import MedQData
 
 logger = logging.getLogger(__name__)
-
-_OURS = {
-    "MedqbenchMCQ": "MedQ_MCQ_test",
-    "MedqbenchMCQ_dev": "MedQ_MCQ_dev",
-    "MedqbenchMCQ_test": "MedQ_MCQ_test",
-    "MedqbenchCaption": "MedQ_Caption_test",
-    "MedqbenchCaption_dev": "MedQ_Caption_dev",
-    "MedqbenchCaption_test": "MedQ_Caption_test",
-    "MedqbenchPairedDescription_dev": "MedQ_Paired_dev",
-    "MedqbenchPairedDescription_test": "MedQ_Paired_test",
-}
-"""The host's names and the data behind them. It advertises two without a split and cannot build
-them; here they mean the test split, which is what the published board shows."""
 
 _said: set[str] = set()
 
@@ -64,7 +52,7 @@ class TakenOver:
                 __version__,
                 KEEP_VARIABLE,
             )
-        name = _OURS[dataset]
+        name = HOST_NAMES[dataset]
         if self._data_path is None:
             return super()._prepared(name)  # type: ignore[misc]
         return _prepared_apart(Path(self._data_path), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..naming import HOST_NAMES
 from ..types import MetricInfo
 from .board import Board, Cell, CellKey, Row, RowKind, headline_metrics
 from .comparability import Comparison, Standing
@@ -72,8 +73,14 @@ def measured_row(standing: Standing, metrics: Sequence[MetricInfo]) -> Row:
         source=run.place,
         judge=_judged_by(standing),
         created=run.created,
-        notes=standing.notes,
+        notes=(*standing.notes, *_gaming(run)),
     )
+
+
+def _gaming(run: Run) -> list[str]:
+    """Signs that the run's scores were not earned, as its evaluation found them."""
+    found = run.manifest.get("gaming", ())
+    return [str(line) for line in found] if isinstance(found, list) else []
 
 
 def _judged_by(standing: Standing) -> str:
@@ -138,7 +145,7 @@ def published_rows(
     by_model: dict[str, list[tuple[PublishedTable, PublishedCell]]] = {}
     unmatched = []
     for table in tables():
-        for cell in table.cells(dataset):
+        for cell in table.cells(HOST_NAMES.get(dataset, dataset)):
             if cell.is_comparable and cell.metric in known:
                 by_model.setdefault(cell.model, []).append((table, cell))
             else:
@@ -228,7 +235,8 @@ def _notes(comparison: Comparison, reference: Run, with_published: bool) -> Iter
     data = reference.manifest.get("data", {})
     if any(metric.name == "accuracy" for metric in reference.metrics):
         yield "accuracy is plain: every question once, options in the order of the release"
-    sizes = {it.n for it in tables() if it.dataset == comparison.dataset and it.n is not None}
+    published_as = HOST_NAMES.get(comparison.dataset, comparison.dataset)
+    sizes = {it.n for it in tables() if it.dataset == published_as and it.n is not None}
     if sizes and with_published and max(sizes) != len(reference.rows):
         yield (
             f"over {len(reference.rows)} samples; the published figures of the whole benchmark are "

@@ -84,6 +84,9 @@ class MetricStatistics:
 
     @property
     def detectable(self) -> float | None:
-        """The median of what neighbours must differ by to be told apart."""
-        known = [it.detectable for it in self.neighbours if it.detectable is not None]
+        """The median of what neighbours must differ by to be told apart; None where it is unknown.
+
+        Neighbours whose scores differ by the same in every sample say nothing about chance.
+        """
+        known = [it.detectable for it in self.neighbours if it.detectable]
         return median(known) if known else None

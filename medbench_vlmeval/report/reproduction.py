@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
+from ..naming import HOST_NAMES
 from .board import Board, Cell, CellKey, Row
 from .judge_identity import is_published_judge
 from .published import PublishedCell, PublishedTable, tables
@@ -80,7 +81,7 @@ def _is_same(measured: Row, published: Row, chosen: Mapping[str, str]) -> bool:
 
 def _of_model(row: Row, published: str, board: Board) -> Iterator[ReproducedCell]:
     for table in tables():
-        for cell in table.cells(board.dataset):
+        for cell in table.cells(HOST_NAMES.get(board.dataset, board.dataset)):
             if cell.model == published:
                 yield _reproduced(row, cell, table, board)
 

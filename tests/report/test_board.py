@@ -13,7 +13,7 @@ from medbench_vlmeval.report.runs import Run
 
 from ..evaluation.medq_reasoning_cases import judge_script
 from ..judging.server import Answer, JudgeServer
-from .made_runs import boxes, choices, descriptions
+from .made_runs import boxes, changed, choices, descriptions
 
 HITS = [True, False, True, True, None, True, False, True, True, True]
 
@@ -171,3 +171,19 @@ def test_a_board_needs_a_run(tmp_path: Path) -> None:
     run = choices(tmp_path, "A", HITS, complete=False)
     with pytest.raises(ValueError, match="expected a run that can stand"):
         board_of(compared([run]))
+
+
+def test_signs_that_scores_were_not_earned_stand_beside_the_model(tmp_path: Path) -> None:
+    run = changed(choices(tmp_path, "M", [True] * 6), gaming=["no_edit in 62% of 6 samples: none"])
+    (row,) = board(run, with_published=False).of_kind("measured")
+    assert row.notes == ("no_edit in 62% of 6 samples: none",)
+
+
+def test_runs_under_the_hosts_names_stand_beside_the_published_figures(tmp_path: Path) -> None:
+    ours = board(choices(tmp_path / "ours", "M", [True] * 6)).of_kind("published")
+    run = choices(tmp_path / "host", "M", [True] * 6)
+    renamed = changed(run, data={**run.manifest["data"], "name": "MedqbenchMCQ_test"})
+    theirs = board(renamed)
+    assert theirs.dataset == "MedqbenchMCQ_test"
+    assert [row.name for row in theirs.of_kind("published")] == [row.name for row in ours]
+    assert ours
