@@ -213,6 +213,12 @@ def test_a_sample_opens_from_list_link_and_keys(page: MakePage) -> None:
     assert (deep.title.split()[:2], deep.errors()) == (["Sample", "2"], [])
 
 
+def test_a_link_to_a_sample_that_is_not_there_shows_the_list(page: MakePage) -> None:
+    edits = page("edits").open("#sample=99")
+    assert "There is no sample 99 here" in edits.one("#count").text
+    assert len(edits.listed()) == 6
+
+
 def test_a_mark_of_a_plot_leads_to_its_samples(page: MakePage) -> None:
     edits = page("edits").open()
     click = (
@@ -256,6 +262,7 @@ def test_views_and_regions_change_by_buttons_and_keys(page: MakePage) -> None:
     assert "roi-outline" in edits.js(style, ".roi", "filter")
     edits.one("button[data-value=side]").click()
     assert len(edits.all(".stage figure")) == 4
+    assert edits.driver.switch_to.active_element.text == "Side by side"
     assert edits.errors() == []
 
 

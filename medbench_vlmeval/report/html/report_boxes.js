@@ -25,7 +25,7 @@ function boxStage(sample, redraw) {
   const kinds = [...new Set(boxes.map((it) => it.kind))];
   const target = sample.about.target;
   const toggles = kinds.map((kind) => el("label", { class: `box-key ${kind}` },
-    el("input", { type: "checkbox", checked: !hidden.has(kind), onchange: (event) => {
+    el("input", { type: "checkbox", "data-value": kind, checked: !hidden.has(kind), onchange: (event) => {
       if (event.target.checked) hidden.delete(kind); else hidden.add(kind);
       redraw();
     } }), el("span", { class: "swatch", "aria-hidden": "true" }), el("span", { text: kind })));

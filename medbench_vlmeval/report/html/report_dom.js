@@ -57,7 +57,7 @@ const scoreValue = (score) => scoreParts(score)?.[0] ?? null;
 
 /** A labelled choice; `options` are `[value, text]`. */
 function choice(label, options, value, onchange) {
-  const select = el("select", { onchange: () => onchange(select.value) },
+  const select = el("select", { "data-value": label, onchange: () => onchange(select.value) },
     options.map(([key, text]) => el("option", { value: key, text })));
   select.value = value;
   return el("label", { class: "field" }, el("span", { text: label }), select);

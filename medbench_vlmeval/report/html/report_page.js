@@ -5,6 +5,7 @@ let order = [];
 
 function show() {
   const sample = state.sample === "" ? null : sampleByIndex.get(state.sample);
+  if (state.sample !== "" && !sample) $("#count").textContent = `There is no sample ${visible(state.sample)} here.`;
   const view = $("#sample");
   $("#overview").hidden = Boolean(sample);
   view.hidden = !sample;
@@ -13,8 +14,10 @@ function show() {
     view.replaceChildren();
     return;
   }
-  const place = order.indexOf(state.sample);
-  view.replaceChildren(...sampleView(sample, place, order, show));
+  const used = view.contains(document.activeElement) ? document.activeElement.dataset.value : undefined;
+  view.replaceChildren(...sampleView(sample, order.indexOf(state.sample), order, show));
+  // What was drawn anew keeps the keyboard.
+  if (used) $(`[data-value="${CSS.escape(used)}"]`, view)?.focus({ preventScroll: true });
 }
 
 /** Open a sample, or the list for `""`. */

@@ -3,6 +3,7 @@
 const VIEWS = [["side", "Side by side"], ["slider", "Slider"], ["difference", "Difference"]];
 const ROI_FORMS = [["off", "ROI off"], ["outline", "Outline"], ["filled", "Filled"]];
 let gain = 4;
+let dividerAt = 50;
 
 /** Every picture of an edit: `{id, label, reference, scores}`; replicas follow their run. */
 function editPictures(sample) {
@@ -74,10 +75,14 @@ function slider(left, right, roi) {
   const box = frame(left.reference, left.label);
   const over = image(right.reference, right.label, { class: "over clipped" });
   const range = el("input", {
-    type: "range", min: 0, max: 100, step: 0.5, value: 50, class: "divider",
+    type: "range", min: 0, max: 100, step: 0.5, value: dividerAt, class: "divider", "data-value": "divider",
     "aria-label": `Divider between ${left.label} and ${right.label}`,
-    oninput: () => box.style.setProperty("--at", `${range.value}%`),
+    oninput: () => {
+      dividerAt = Number(range.value);
+      box.style.setProperty("--at", `${dividerAt}%`);
+    },
   });
+  box.style.setProperty("--at", `${dividerAt}%`);
   box.classList.add("slider");
   box.append(over, ...[roiLayer(roi) ?? []].flat(), range, el("span", { class: "handle", "aria-hidden": "true" }),
     el("span", { class: "corner left", text: left.label }), el("span", { class: "corner right", text: right.label }));
