@@ -1,7 +1,7 @@
 // The list of samples: filters of ours, sorting and paging by DataTables.
 
 const columnsOf = () => {
-  const groupings = data.groupings.map((name, place) => ({ id: `by.${name}`, title: plainName(name), of: (sample) => sample.groups[place] }));
+  const groupings = data.groupings.map((name, place) => ({ id: `by.${name}`, title: plainName(name), of: (sample) => sample.groups[place], kind: place ? "label later" : "label" }));
   const columns = [
     { id: "index", title: "#", of: (sample) => sample.index, kind: "index" },
     ...groupings,
