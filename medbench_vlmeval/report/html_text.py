@@ -41,6 +41,25 @@ def rendered(
     Raises:
         ImportError: Jinja2 is not installed.
     """
+    theme = script_text(asset("base.js"))
+    modules = [script_text(it) for it in scripts]
+    text: str = (
+        _templates()
+        .get_template(template)
+        .render(
+            version=__version__,
+            policy=content_policy([theme, *modules]),
+            theme_script=_markup(theme),
+            styles=[_markup(it) for it in (asset("base.css"), *styles)],
+            scripts=[_markup(it) for it in modules],
+            data={name: _markup(script_json(value)) for name, value in (data or {}).items()},
+            **context,
+        )
+    )
+    return text
+
+
+def _templates() -> Any:
     jinja2 = needed_for_reports("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
@@ -50,18 +69,7 @@ def rendered(
         lstrip_blocks=True,
     )
     environment.filters.update(number=shown_number, thousands=lambda number: f"{number:,}")
-    theme = script_text(asset("base.js"))
-    modules = [script_text(it) for it in scripts]
-    text: str = environment.get_template(template).render(
-        version=__version__,
-        policy=content_policy([theme, *modules]),
-        theme_script=_markup(theme),
-        styles=[_markup(it) for it in (asset("base.css"), *styles)],
-        scripts=[_markup(it) for it in modules],
-        data={name: _markup(script_json(value)) for name, value in (data or {}).items()},
-        **context,
-    )
-    return text
+    return environment
 
 
 def asset(name: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_text_atomic
+from ..types import MetricInfo
 from .bundle import PAGE_NAME, bundle_at, without_paths
 from .html_text import asset, needed_for_reports, rendered
 from .page_head import (
@@ -22,7 +23,7 @@ from .page_head import (
     warnings_of,
 )
 from .page_images import ImageShelf, ImagesInPlace, url_of
-from .page_samples import joined_samples, kind_of, samples_of_run
+from .page_samples import RunSamples, joined_samples, kind_of, samples_of_run
 from .plots import plots_of
 from .runs import Run, RunUnreadable
 
@@ -107,10 +108,7 @@ def page_contents(
     metrics = metrics_of(runs)
     names = _names_of(runs)
     read = [samples_of_run(run, data_root) for run in runs]
-    groupings = list(
-        dict.fromkeys(name for run in runs for row in run.rows for name in row.get("groups", {}))
-    )
-    samples = list(joined_samples(read, groupings, [it.name for it in metrics], shelf))
+    data = _data(read, names, metrics, shelf)
     return {
         "dataset": runs[0].dataset,
         "names": names,
@@ -122,14 +120,28 @@ def page_contents(
         "without_samples": [
             name for name, one in zip(names, read, strict=True) if not one.has_samples
         ],
-        "n_samples": len(samples),
-        "data": {
-            "kind": kind_of(read),
-            "runs": names,
-            "metrics": [_metric_facts(metric) for metric in metrics],
-            "groupings": groupings,
-            "samples": samples,
-        },
+        "n_samples": len(data["samples"]),
+        "data": data,
+    }
+
+
+def _data(
+    read: Sequence[RunSamples],
+    names: Sequence[str],
+    metrics: Sequence[MetricInfo],
+    shelf: ImageShelf,
+) -> dict[str, Any]:
+    """What the page's script reads."""
+    groupings = dict.fromkeys(
+        name for one in read for row in one.rows.values() for name in row.get("groups", {})
+    )
+    columns = [metric.name for metric in metrics]
+    return {
+        "kind": kind_of(read),
+        "runs": names,
+        "metrics": [_metric_facts(metric) for metric in metrics],
+        "groupings": list(groupings),
+        "samples": list(joined_samples(read, list(groupings), columns, shelf)),
     }
 
 
@@ -153,7 +165,7 @@ def _names_of(runs: Sequence[Run]) -> list[str]:
     return names
 
 
-def _metric_facts(metric: Any) -> dict[str, Any]:
+def _metric_facts(metric: MetricInfo) -> dict[str, Any]:
     kept = ("name", "label", "unit", "protocol", "higher_is_better", "bounds", "judged", "source")
     return {name: getattr(metric, name) for name in kept}
 
