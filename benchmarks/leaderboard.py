@@ -38,9 +38,9 @@ from board import N_CLUSTERS, N_MODELS, N_SAMPLES, made_boards  # noqa: E402
 
 from medbench_vlmeval.evaluation.medebench_metrics import METRICS  # noqa: E402
 from medbench_vlmeval.evaluation.run_files import RunFiles, base_manifest  # noqa: E402
-from medbench_vlmeval.report.board_files import write_boards  # noqa: E402
+from medbench_vlmeval.report.boards.files import write_boards  # noqa: E402
+from medbench_vlmeval.report.boards.leaderboard import Leaderboard, leaderboard  # noqa: E402
 from medbench_vlmeval.report.collecting import collecting  # noqa: E402
-from medbench_vlmeval.report.leaderboard import Leaderboard, leaderboard  # noqa: E402
 from medbench_vlmeval.stats import summarise  # noqa: E402
 from medbench_vlmeval.types import Score, Summary  # noqa: E402
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from ..report.leaderboard import BoardReport, Leaderboard
+    from ..report.boards.leaderboard import BoardReport, Leaderboard
 
 
 @click.command()
@@ -62,9 +62,9 @@ def leaderboard(
     OUTPUTS are output folders of VLMEvalKit or of medbench score, files of single runs, or .zip
     files of either. Runs that cannot be compared are left out, each with its reason.
     """
-    from ..report.board_files import FORMATS, missing_for, write_boards
+    from ..report.boards.files import FORMATS, missing_for, write_boards
+    from ..report.boards.leaderboard import leaderboard as boards_of
     from ..report.collecting import collecting
-    from ..report.leaderboard import leaderboard as boards_of
     from ..report.runs import Run
     from ..report.safe_text import visible
 
@@ -103,7 +103,7 @@ def _pairs(same: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_any(made: Leaderboard, outputs: tuple[Path, ...]) -> None:
-    from ..report.board_text import left_out_line
+    from ..report.boards.text import left_out_line
 
     for comparison in made.without_board:
         click.echo(f"{comparison.dataset}: no run can stand on a board", err=True)
@@ -116,7 +116,7 @@ def _check_any(made: Leaderboard, outputs: tuple[Path, ...]) -> None:
 
 
 def _summary(report: BoardReport) -> list[str]:
-    from ..report.board_text import board_table, firmness_line, judge_line, left_out_line
+    from ..report.boards.text import board_table, firmness_line, judge_line, left_out_line
     from ..report.safe_text import visible
 
     board, comparison = report.board, report.board.comparison

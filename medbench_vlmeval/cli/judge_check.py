@@ -90,7 +90,7 @@ def judge_check(
     from ..evaluation.options import EvaluationOptions, judge_settings
     from ..files import write_text_atomic
     from ..report.html_text import needed_for_reports
-    from ..report.plain_page import plain_page
+    from ..report.pages.plain_page import plain_page
 
     options = _check_options(given)
     arguments = _as_asked(dataset, judge_arguments(given))

@@ -37,7 +37,7 @@ def report(
     RUNS are folders or any file of a run; several are compared and must be of one data set.
     """
     from ..data.places import lmu_root
-    from ..report.page import write_bundle, write_page
+    from ..report.pages.page import write_bundle, write_page
     from ..report.runs import Run, RunUnreadable, runs_below
 
     found = [it for path in runs for it in (runs_below([path]) if path.is_dir() else [path])]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import sha256_file, to_plain, write_json_atomic
-from ..report.judge_identity import judge_of, snapshots_of
+from ..report.boards.judge_identity import judge_of, snapshots_of
 from ..report.runs import Run
 from .rubrics import RUBRIC_NAMED, Rubric
 

@@ -36,6 +36,7 @@ __all__ = [
     "EditMetrics",
     "EditSigns",
     "FrechetMeasurement",
+    "IntraclassCorrelation",
     "KernelSpread",
     "NoiseFloor",
     "PreparedSample",

@@ -170,13 +170,17 @@ class JudgeServer:
         self._ready.set()
         await self._end.wait()
         server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
+        # A connection that was just being accepted is closed by its own task, a turn later.
+        await asyncio.gather(*tasks, return_exceptions=True)
         # Idle connections would keep their sockets open beyond the loop.
         for connection in list(self.connections):
             connection.abort()
         while self.connections:
             await asyncio.sleep(0.001)
+        await asyncio.sleep(0.001)
 
     async def answer(self, connection: _Connection, request: Request) -> None:
         """Count the request and send what the script says."""

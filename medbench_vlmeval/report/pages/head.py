@@ -1,0 +1,196 @@
+"""What stands at the top of a page: numbers with interval and coverage, groups, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...types import MetricInfo
+from ..runs import Run
+
+_PROTOCOLS = ("official", "strict", "extra")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n_scored: int
+    n_expected: int
+    is_best: bool = False
+    """The best of several runs; a tie is nobody's."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A metric (or a group) with one cell a run; None where a run has none."""
+
+    name: str
+    metric: MetricInfo
+    cells: tuple[Cell | None, ...]
+
+
+def metrics_of(runs: Sequence[Run]) -> tuple[MetricInfo, ...]:
+    """The columns of all runs, official before strict before extra."""
+    known = {metric.name: metric for run in reversed(runs) for metric in run.metrics}
+    order = dict.fromkeys(metric.name for run in runs for metric in run.metrics)
+    return tuple(sorted((known[name] for name in order), key=_place))
+
+
+def _place(metric: MetricInfo) -> int:
+    return _PROTOCOLS.index(metric.protocol)
+
+
+def headline(runs: Sequence[Run], metrics: Sequence[MetricInfo]) -> dict[str, list[Line]]:
+    """Overall lines by protocol; metrics that no run has a value for come too, blank."""
+    tables = [_cells(run) for run in runs]
+    blocks: dict[str, list[Line]] = {}
+    for metric in metrics:
+        found = [table.get(("overall", "Overall", metric.name)) for table in tables]
+        if any(found):
+            cells = _with_best(found, metric)
+            blocks.setdefault(metric.protocol, []).append(Line(metric.label, metric, cells))
+    return blocks
+
+
+def group_tables(
+    runs: Sequence[Run], metrics: Sequence[MetricInfo]
+) -> dict[str, dict[str, list[Line]]]:
+    """By grouping, then metric: a line a group. Extra metrics and blank ones are left out."""
+    tables = [_cells(run) for run in runs]
+    groups: dict[str, dict[str, None]] = {}
+    for table in tables:
+        for group_by, group, _ in table:
+            if group_by != "overall":
+                groups.setdefault(group_by, {})[group] = None
+    return {
+        group_by: {
+            metric.name: lines
+            for metric in metrics
+            if metric.protocol != "extra"
+            and (lines := list(_group_lines(tables, group_by, members, metric)))
+        }
+        for group_by, members in groups.items()
+    }
+
+
+def _group_lines(
+    tables: Sequence[Mapping[tuple[str, str, str], Cell]],
+    group_by: str,
+    groups: Mapping[str, None],
+    metric: MetricInfo,
+) -> Iterator[Line]:
+    lines = []
+    for group in groups:
+        found = [table.get((group_by, group, metric.name)) for table in tables]
+        lines.append(Line(group, metric, _with_best(found, metric)))
+    if any(cell and cell.value is not None for line in lines for cell in line.cells):
+        yield from lines
+
+
+def _cells(run: Run) -> dict[tuple[str, str, str], Cell]:
+    return {
+        (line["group_by"], line["group"], line["metric"]): Cell(
+            _number(line["value"]),
+            _number(line["low"]),
+            _number(line["high"]),
+            int(line["n_scored"]),
+            int(line["n_expected"]),
+        )
+        for line in run.table
+    }
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def _with_best(cells: Sequence[Cell | None], metric: MetricInfo) -> tuple[Cell | None, ...]:
+    values = [cell.value for cell in cells if cell and cell.value is not None]
+    best = (max if metric.higher_is_better else min)(values, default=None)
+    if len(values) < 2 or values.count(best) > 1:  # type: ignore[arg-type]
+        return tuple(cells)
+    return tuple(
+        Cell(**{**vars(cell), "is_best": True}) if cell and cell.value == best else cell
+        for cell in cells
+    )
+
+
+def facts_of(run: Run) -> dict[str, str]:
+    """Where the numbers of a run come from, in words: its whole manifest but the columns."""
+    told = {label: _inner(run.manifest, path) for label, path in _FIRST.items()}
+    rest = _flat({name: it for name, it in run.manifest.items() if name not in _SHOWN_ELSEWHERE})
+    known = {" ".join(path).replace("_", " ") for path in _FIRST.values()}
+    told |= {name: it for name, it in rest.items() if name not in known}
+    return {label: _said(it) for label, it in told.items() if it not in (None, "", [], {})}
+
+
+_FIRST = {
+    "evaluated": ("created",),
+    "data": ("data", "name"),
+    "data revision": ("data", "revision"),
+    "judge": ("judge", "model_requested"),
+    "judge as returned": ("judge", "models_returned"),
+    "medbench-vlmeval": ("medbench_vlmeval",),
+}
+_SHOWN_ELSEWHERE = ("schema", "metrics", "files", "warnings", "notes", "editors")
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of the first two levels by their path."""
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        if name in ("data", "judge", "settings") and isinstance(value, Mapping):
+            flat |= {f"{name} {inner}".replace("_", " "): it for inner, it in value.items()}
+        else:
+            flat[name.replace("_", " ")] = value
+    return flat
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_said(it)}" for name, it in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_said, value))
+    return (
+        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    )
+
+
+def warnings_of(run: Run) -> tuple[str, ...]:
+    """What a reader of a run's numbers should know first."""
+    manifest = run.manifest
+    said = [str(it) for it in (*manifest.get("warnings", ()), *manifest.get("notes", ()))]
+    if not manifest.get("complete", True):
+        said.insert(0, f"incomplete: {manifest.get('judge_note') or 'judging stopped early'}")
+    return tuple(said)
+
+
+def differences_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What runs on one page do not share, and comparing them needs to know."""
+    said = []
+    for label, path in (
+        ("data", ("data", "fingerprint")),
+        ("data revision", ("data", "revision")),
+        ("judge", ("judge", "model_requested")),
+        ("prompts", ("prompts",)),
+        ("medbench-vlmeval", ("medbench_vlmeval",)),
+    ):
+        values = [_said(_inner(run.manifest, path)) for run in runs]
+        if len(set(values)) > 1:
+            told = "; ".join(f"{run.model}: {it}" for run, it in zip(runs, values, strict=True))
+            said.append(f"{label} differ: {told}")
+    if len({frozenset(str(row["index"]) for row in run.rows) for run in runs}) > 1:
+        counts = ", ".join(f"{run.model} {len(run.rows)}" for run in runs)
+        said.append(f"the runs do not hold the same samples: {counts}")
+    return tuple(said)
+
+
+def _inner(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if value is not None else "none"
