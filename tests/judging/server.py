@@ -170,17 +170,12 @@ class JudgeServer:
         self._ready.set()
         await self._end.wait()
         server.close()
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        # A connection that was just being accepted is closed by its own task, a turn later.
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # Idle connections would keep their sockets open beyond the loop.
-        for connection in list(self.connections):
-            connection.abort()
-        while self.connections:
+        # A connection that was just being accepted is a task first and one of ours later; what is
+        # cancelled in between keeps its socket.
+        while self.connections or asyncio.all_tasks() - {asyncio.current_task()}:
+            for connection in list(self.connections):
+                connection.abort()
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0.001)
 
     async def answer(self, connection: _Connection, request: Request) -> None:
         """Count the request and send what the script says."""

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from medbench_vlmeval.files import read_jsonl
 from medbench_vlmeval.judging import (
     Judge,
     JudgeCall,
@@ -565,8 +566,9 @@ def test_two_processes_share_one_cache(tmp_path: Path) -> None:
         ask(server, row_calls(40), cache_path=tmp_path / "cache.sqlite")
     assert 40 <= together <= 80
     assert server.calls == together
-    for line in (tmp_path / "judge.jsonl").read_text("utf-8").splitlines():
-        json.loads(line)
+    rows, warnings = read_jsonl(tmp_path / "judge.jsonl")
+    assert len(rows) >= together
+    assert not warnings
     with closing(sqlite3.connect(tmp_path / "cache.sqlite")) as database:
         assert database.execute("pragma integrity_check").fetchone() == ("ok",)
 
