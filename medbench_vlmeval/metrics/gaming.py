@@ -15,6 +15,10 @@ VISIBLE_DB = 40.0
 """From this PSNR on a change counts as invisible: a root mean square of 2.55 grey levels."""
 LEAST_CHANGE = 0.1
 """An edit below this share of the reference's change inside the ROI counts as none."""
+SPOT_SIDE, SPOT_CHANGE = 9, 12.0
+"""A square of so many pixels whose mean colour moved by so many grey levels is a visible edit,
+however little it adds to a large ROI. Lossy codecs and noise move single pixels as far, not the
+mean of a square (at most 10 for the gallery's inputs as JPEG down to quality 50)."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class EditSigns:
     """What speaks against an edit; None where the question makes no sense for the sample."""
 
     no_edit: bool | None
-    """Inside the ROI nothing visible was changed."""
+    """Inside the ROI nothing visible was changed, neither on the whole nor at one spot."""
     edit_elsewhere: bool | None
     """Outside the ROI a pixel was changed visibly, and at least as much as inside."""
     copied_reference: bool | None
@@ -57,9 +61,11 @@ def edit_signs(
 
     Notes:
         Not published. `edit_elsewhere` is no proof of cheating: a model that redraws the whole
-        picture changes the surroundings as much as the ROI, and that is what it says. A model that
-        returns its input through a lossy codec of its own changes every pixel a little; only
-        `change_ratio` and the judge's EA show that it did not edit.
+        picture changes the surroundings as much as the ROI, and that is what it says. A reference
+        that is another photograph differs from the input all over, so an honest edit may be a small
+        share of that: a spot of `SPOT_SIDE` that was changed speaks for the edit all the same. A
+        model that returns its input through a strongly lossy codec of its own moves spots, too;
+        only `change_ratio` and the judge's EA show that it did not edit.
     """
     if reference is not None and (
         reference.shape != sample.previous.shape or reference.dtype != np.uint8
@@ -71,7 +77,7 @@ def edit_signs(
     asked = None if reference is None else _asked_change(sample, reference)
     ratio = _change_ratio(metrics, asked)
     return EditSigns(
-        no_edit=_no_edit(metrics, asked, ratio),
+        no_edit=_no_edit(sample, edited, metrics, asked, ratio),
         edit_elsewhere=_edit_elsewhere(metrics),
         copied_reference=None if reference is None else _copied(sample, edited, reference),
         change_ratio=ratio,
@@ -91,10 +97,24 @@ def _change_ratio(metrics: EditMetrics, asked: float | None) -> float | None:
     return 10 ** ((asked - metrics.psnr_inside) / 20)
 
 
-def _no_edit(metrics: EditMetrics, asked: float | None, ratio: float | None) -> bool | None:
+def _no_edit(
+    sample: PreparedSample,
+    edited: np.ndarray,
+    metrics: EditMetrics,
+    asked: float | None,
+    ratio: float | None,
+) -> bool | None:
     if metrics.psnr_inside is None or (asked is not None and asked >= VISIBLE_DB):
         return None
-    return metrics.psnr_inside >= VISIBLE_DB or (ratio is not None and ratio < LEAST_CHANGE)
+    is_little = metrics.psnr_inside >= VISIBLE_DB or (ratio is not None and ratio < LEAST_CHANGE)
+    return is_little and not _changes_a_spot(sample, edited)
+
+
+def _changes_a_spot(sample: PreparedSample, edited: np.ndarray) -> bool:
+    change = np.subtract(edited, sample.previous, dtype=np.float32)
+    change[sample.roi == 0] = 0  # what was changed outside is no edit of the ROI
+    means = cv2.blur(change, (SPOT_SIDE, SPOT_SIDE), borderType=cv2.BORDER_REFLECT_101)
+    return bool(np.abs(means).max() >= SPOT_CHANGE)
 
 
 def _edit_elsewhere(metrics: EditMetrics) -> bool | None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import io
 import math
 
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from medbench_vlmeval.metrics import EditSigns, PreparedSample, edit_metrics, edit_signs
 
@@ -78,11 +80,44 @@ def test_the_change_ratio_is_that_of_root_mean_squares() -> None:
 
 
 def test_a_small_share_of_the_asked_change_is_no_edit_though_it_is_visible() -> None:
-    hint = PREVIOUS.astype(float) + 0.08 * (REFERENCE.astype(float) - PREVIOUS)
+    hint = PREVIOUS.astype(float) + 0.06 * (REFERENCE.astype(float) - PREVIOUS)
     edited = np.rint(hint).astype(np.uint8)
     assert (edit_metrics(SAMPLE, edited).psnr_inside or math.inf) < 40
     assert signs(edited).no_edit
     assert signs(edited, None).no_edit is False
+
+
+def spot_of(grey_levels: int, side: int) -> np.ndarray:
+    rows, columns = np.nonzero(INSIDE)
+    row, column = int(np.median(rows)), int(np.median(columns))
+    edited = PREVIOUS.astype(int)
+    edited[row : row + side, column : column + side] += grey_levels
+    return np.clip(edited, 0, 255).astype(np.uint8)
+
+
+def test_a_small_lesion_removed_is_an_edit_whatever_photograph_is_the_reference() -> None:
+    other = photograph("coffee", 128)[: PREVIOUS.shape[0], : PREVIOUS.shape[1]]
+    edited = spot_of(-40, 9)
+    found = signs(edited, other)
+    assert (found.change_ratio or 1) < 0.1
+    assert (found.no_edit, found.edit_elsewhere, found.copied_reference) == (False, False, False)
+
+
+@pytest.mark.parametrize(("levels", "no_edit"), [(0, True), (11, True), (13, False), (-13, False)])
+def test_a_spot_counts_from_twelve_grey_levels_on(levels: int, no_edit: bool) -> None:
+    assert signs(spot_of(levels, 9)).no_edit is no_edit
+
+
+@pytest.mark.parametrize("quality", [95, 75])
+def test_the_input_coded_again_is_no_edit(quality: int) -> None:
+    stream = io.BytesIO()
+    Image.fromarray(PREVIOUS).save(stream, "JPEG", quality=quality)
+    assert signs(np.asarray(Image.open(stream))).no_edit
+
+
+def test_a_change_beside_the_roi_is_no_spot_in_it() -> None:
+    bright = outside_only(np.clip(PREVIOUS.astype(int) + 90, 0, 255).astype(np.uint8))
+    assert signs(bright).no_edit
 
 
 def test_doing_nothing_is_no_sign_where_nothing_was_asked_for() -> None:
