@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from ...naming import HOST_NAMES
-from ..published import PublishedCell, PublishedTable, tables
+from ..published import PublishedCell, PublishedTable, ledger_name, tables
 from ..runs import Run
 from .board import Board, Cell, CellKey, Row
 from .judge_identity import is_published_judge
@@ -81,7 +80,7 @@ def _is_same(measured: Row, published: Row, chosen: Mapping[str, str]) -> bool:
 
 def _of_model(row: Row, published: str, board: Board) -> Iterator[ReproducedCell]:
     for table in tables():
-        for cell in table.cells(HOST_NAMES.get(board.dataset, board.dataset)):
+        for cell in table.cells(ledger_name(board.dataset)):
             if cell.model == published:
                 yield _reproduced(row, cell, table, board)
 

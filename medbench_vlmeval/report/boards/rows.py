@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...naming import HOST_NAMES
 from ...types import MetricInfo
-from ..published import PublishedCell, PublishedTable, tables
-from ..runs import Run, RunUnreadable
+from ..published import PublishedCell, PublishedTable, ledger_name, tables
+from ..runs import Run
+from ..table_numbers import count_of, number_of
 from .board import Board, Cell, CellKey, Row, RowKind, headline_metrics
 from .comparability import Comparison, Standing
 from .judge_identity import snapshots_of
@@ -91,30 +91,16 @@ def _judged_by(standing: Standing) -> str:
 
 
 def _measured_cell(line: Mapping[str, str], blank: str) -> Cell:
-    n_expected, n_answered = (_count(line, name) for name in ("n_expected", "n_answered"))
+    n_expected, n_answered = (count_of(line, name) for name in ("n_expected", "n_answered"))
     if blank:
         return Cell(None, n_expected=n_expected, n_answered=n_answered, note=blank)
     value, low, high, floor, ceiling = (
-        _number(line, name) for name in ("value", "low", "high", "floor", "ceiling")
+        number_of(line, name) for name in ("value", "low", "high", "floor", "ceiling")
     )
     return Cell(
-        value, low, high, n_expected, n_answered, _count(line, "n_scored"), floor, ceiling,
+        value, low, high, n_expected, n_answered, count_of(line, "n_scored"), floor, ceiling,
         note="" if value is not None else "no sample could be scored",
     )  # fmt: skip
-
-
-def _number(line: Mapping[str, str], name: str) -> float | None:
-    try:
-        return float(line[name]) if line[name] else None
-    except (KeyError, ValueError, TypeError) as error:
-        raise RunUnreadable(
-            f"expected a number as {name} in a table of groups, got {line.get(name)!r}; "
-            "evaluate again"
-        ) from error
-
-
-def _count(line: Mapping[str, str], name: str) -> int:
-    return int(_number(line, name) or 0)
 
 
 def trivial_rows(run: Run) -> list[Row]:
@@ -145,7 +131,7 @@ def published_rows(
     by_model: dict[str, list[tuple[PublishedTable, PublishedCell]]] = {}
     unmatched = []
     for table in tables():
-        for cell in table.cells(HOST_NAMES.get(dataset, dataset)):
+        for cell in table.cells(ledger_name(dataset)):
             if cell.is_comparable and cell.metric in known:
                 by_model.setdefault(cell.model, []).append((table, cell))
             else:
@@ -235,7 +221,7 @@ def _notes(comparison: Comparison, reference: Run, with_published: bool) -> Iter
     data = reference.manifest.get("data", {})
     if any(metric.name == "accuracy" for metric in reference.metrics):
         yield "accuracy is plain: every question once, options in the order of the release"
-    published_as = HOST_NAMES.get(comparison.dataset, comparison.dataset)
+    published_as = ledger_name(comparison.dataset)
     sizes = {it.n for it in tables() if it.dataset == published_as and it.n is not None}
     if sizes and with_published and max(sizes) != len(reference.rows):
         yield (

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...types import MetricInfo
 from ..runs import Run
+from ..table_numbers import count_of, number_of
 
 _PROTOCOLS = ("official", "strict", "extra")
 
@@ -95,18 +96,14 @@ def _group_lines(
 def _cells(run: Run) -> dict[tuple[str, str, str], Cell]:
     return {
         (line["group_by"], line["group"], line["metric"]): Cell(
-            _number(line["value"]),
-            _number(line["low"]),
-            _number(line["high"]),
-            int(line["n_scored"]),
-            int(line["n_expected"]),
+            number_of(line, "value"),
+            number_of(line, "low"),
+            number_of(line, "high"),
+            count_of(line, "n_scored"),
+            count_of(line, "n_expected"),
         )
         for line in run.table
     }
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None
 
 
 def _with_best(cells: Sequence[Cell | None], metric: MetricInfo) -> tuple[Cell | None, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...types import MetricInfo
 from ..runs import Run, RunUnreadable, read_score
+from ..table_numbers import count_of, number_of
 from .kinds import Index, Row, failure_of
 
 Place = tuple[str, str]
@@ -52,12 +53,8 @@ def estimates_of(run: Run) -> dict[tuple[Place, str], Estimate]:
 
 
 def _estimate(line: Mapping[str, str]) -> Estimate:
-    value, low, high = (_number(line[name]) for name in ("value", "low", "high"))
-    return Estimate(value, low, high, int(line["n_scored"]), int(line["n_expected"]))
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None
+    value, low, high = (number_of(line, name) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, count_of(line, "n_scored"), count_of(line, "n_expected"))
 
 
 @dataclass(frozen=True)

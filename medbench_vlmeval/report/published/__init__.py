@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from ...naming import HOST_NAMES
 from .reading import read_tables
 from .tables import (
     CAVEATS,
@@ -31,6 +32,7 @@ __all__ = [
     "PublishedTable",
     "Row",
     "Source",
+    "ledger_name",
     "published_cells",
     "published_models",
     "tables",
@@ -55,6 +57,11 @@ def tables() -> tuple[PublishedTable, ...]:
                 )
             found[table.id] = table
     return tuple(found.values())
+
+
+def ledger_name(dataset: str) -> str:
+    """The name that the ledger has for a data set: ours, whatever VLMEvalKit calls it."""
+    return HOST_NAMES.get(dataset, dataset)
 
 
 def published_cells(
