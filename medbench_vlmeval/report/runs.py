@@ -53,14 +53,14 @@ class Run:
             manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise RunUnreadable(f"{manifest_path}: cannot be read ({error})") from error
-        if not isinstance(manifest, dict):
-            raise RunUnreadable(f"{manifest_path}: expected a JSON object")
+        if not isinstance(manifest, dict) or not isinstance(manifest.get("data", {}), dict):
+            raise RunUnreadable(f"{manifest_path}: expected a JSON object, and one as its data")
         schema = manifest.get("schema")
         if not isinstance(schema, int) or schema > KNOWN_SCHEMA:
             raise RunUnreadable(
                 f"{manifest_path}: expected a manifest of schema up to {KNOWN_SCHEMA}, got "
                 f"{schema!r}; it was written by medbench-vlmeval "
-                f"{manifest.get('medbench_vlmeval', '?')}: use that version or a newer one"
+                f"{manifest.get('medbench_vlmeval')!r}: use that version or a newer one"
             )
         return cls(manifest_path, manifest, origin)
 

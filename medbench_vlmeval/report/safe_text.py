@@ -13,7 +13,8 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories without a glyph: controls, format marks (bidi), halves of pairs, breaks."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]|~#!])")
 _INSIDE_WORDS = re.compile(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""Spreadsheets take the full-width signs for the plain ones."""
 
 
 def visible(text: str) -> str:

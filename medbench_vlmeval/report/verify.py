@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..files import sha256_file
 from ..stats import sum_of_means, summarise
 from ..types import MetricInfo, Score, Summary
-from .runs import Run, RunUnreadable, read_score
+from .runs import Run, read_score
+from .safe_text import visible
+from .table_numbers import number_of
 
 _NUMBERS = ("value", "low", "high", "n_expected", "n_answered", "n_scored", "floor", "ceiling")
 _TOLERANCE = 1e-9
@@ -33,14 +36,18 @@ class Verification:
 
     def lines(self) -> list[str]:
         """What a user should know, a line each."""
-        head = f"{self.run.stem}: {self.n_rows} rows, {self.n_numbers} numbers recomputed"
+        head = f"{visible(self.run.stem)}: {self.n_rows} rows, {self.n_numbers} numbers recomputed"
         if self.holds:
             return [f"{head}, all as written"]
-        return [f"{head}, {len(self.problems)} problems", *(f"  {it}" for it in self.problems)]
+        n = len(self.problems)
+        found = f"{head}, {n} {'problem' if n == 1 else 'problems'}"
+        return [found, *(f"  {visible(it)}" for it in self.problems)]
 
 
 def verify_run(run: Run) -> Verification:
     """Recompute every table of a run from ``_scores.jsonl``, and check the hashes of its files.
+
+    Edited images are held against the hashes in their rows, too.
 
     Raises:
         RunUnreadable: rows or tables that cannot be read at all.
@@ -50,6 +57,7 @@ def verify_run(run: Run) -> Verification:
     flat_problems, n_flat = _compared_summary(run, summaries)
     problems = [
         *_hash_problems(run),
+        *_image_problems(run),
         *_row_problems(run),
         *table_problems,
         *flat_problems,
@@ -109,6 +117,27 @@ def _hash_problems(run: Run) -> Iterator[str]:
             yield f"{name}: is not the file that the manifest was written for (other SHA-256)"
 
 
+def _image_problems(run: Run) -> Iterator[str]:
+    folder = run.beside("_images")
+    for name, sha256 in _images_of(run.rows).items():
+        path = folder / name
+        if not path.is_file():
+            yield f"{folder.name}/{name}: is not there"
+        elif sha256_file(path) != sha256:
+            yield f"{folder.name}/{name}: is not the image that was scored (other SHA-256)"
+
+
+def _images_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The edited images that rows and replicas name, each once, with its hash."""
+    edits = [it for row in rows for it in (row.get("edited"), *row.get("replicas", ())) if it]
+    # A name is the hash of its file; the row has it once more, except in replicas.
+    return {
+        Path(name).name: str(it.get("sha256") or Path(name).stem)
+        for it in edits
+        if (name := it.get("file"))
+    }
+
+
 def _row_problems(run: Run) -> Iterator[str]:
     expected = run.manifest.get("data", {}).get("n_expected")
     if expected != len(run.rows):
@@ -132,7 +161,7 @@ def _compared_table(run: Run, summaries: Iterable[Summary]) -> tuple[list[str], 
             continue
         for name in _NUMBERS:
             n_compared += 1
-            written, computed = _number(line[name]), getattr(summary, name)
+            written, computed = number_of(line, name), getattr(summary, name)
             if not _equal(written, computed):
                 problems.append(f"{_named(key)} {name}: written {written}, recomputed {computed}")
     problems += [f"{_named(key)}: follows from the rows, but is not in the table" for key in anew]
@@ -160,15 +189,6 @@ def _compared_summary(run: Run, summaries: Sequence[Summary]) -> tuple[list[str]
 def _named(key: tuple[str, str, str]) -> str:
     group_by, group, metric = key
     return metric if group_by == "overall" else f"{metric}, {group_by} {group}"
-
-
-def _number(text: str) -> float | None:
-    if not text:
-        return None
-    try:
-        return float(text)
-    except ValueError as error:
-        raise RunUnreadable(f"expected a number in the table of groups, got {text!r}") from error
 
 
 def _equal(written: float | None, computed: float | None) -> bool:

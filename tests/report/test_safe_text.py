@@ -45,7 +45,7 @@ def test_markdown_shows_texts_as_they_are(text: str, shown: str) -> None:
     assert markdown_text(text) == shown
 
 
-@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＠"])
 def test_texts_like_formulas_get_an_apostrophe(first: str) -> None:
     assert spreadsheet_text(f"{first}SUM(A1)") == f"'{first}SUM(A1)"
     assert spreadsheet_text(f"a{first}") == f"a{first}"

@@ -10,6 +10,7 @@ import pytest
 from medbench_vlmeval.conventions import convention_for
 from medbench_vlmeval.evaluation.medq_perception import evaluate_medq_perception
 from medbench_vlmeval.evaluation.medsg import evaluate_medsg
+from medbench_vlmeval.files import sha256_bytes
 from medbench_vlmeval.report.differences import run_difference
 from medbench_vlmeval.report.runs import Run, RunUnreadable, runs_below
 from medbench_vlmeval.report.verify import verify_run
@@ -18,6 +19,7 @@ from ..evaluation.medq_questions import benchmark as medq_benchmark
 from ..evaluation.medq_questions import question
 from ..evaluation.test_medsg import benchmark as medsg_benchmark
 from ..evaluation.test_medsg import sample
+from .pages.page_runs import write_run
 
 
 def write(path: Path, replies: dict[int, Any]) -> Path:
@@ -115,6 +117,63 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     assert "M_MedQ_MCQ_test.jsonl: is not there" in verify_run(run).problems
 
 
+def test_an_edited_image_that_was_changed_or_is_gone_is_named(tmp_path: Path) -> None:
+    run = edits_with_images(tmp_path)
+    assert verify_run(run).holds
+    first, second, _ = sorted(run.beside("_images").iterdir())
+    first.write_bytes(first.read_bytes() + b" ")
+    second.unlink()
+    assert set(verify_run(run).problems) == {
+        f"M_MedEBench_test_images/{first.name}: is not the image that was scored (other SHA-256)",
+        f"M_MedEBench_test_images/{second.name}: is not there",
+    }
+
+
+def edits_with_images(folder: Path) -> Run:
+    """Two edits, the second of two seeds, under the hashes of their files."""
+    files = [f"{sha256_bytes(data)}.png" for data in (b"a", b"b", b"c")]
+    images = folder / "M_MedEBench_test_images"
+    images.mkdir(parents=True)
+    for name, data in zip(files, (b"a", b"b", b"c"), strict=True):
+        (images / name).write_bytes(data)
+    edited = {"status": "answer", "file": files[0], "sha256": files[0].removesuffix(".png")}
+    rows = [
+        {"index": 1, "cluster": "1", "groups": {}, "edited": edited, "scores": {}},
+        {
+            "index": 2,
+            "cluster": "2",
+            "groups": {},
+            "edited": {"status": "answer", "file": files[1]},
+            "replicas": [{"file": files[1]}, {"file": files[2]}],
+            "scores": {},
+        },
+        {"index": 3, "cluster": "3", "groups": {}, "edited": {"file": None}, "scores": {}},
+    ]
+    data = {"name": "MedEBench_test", "n_expected": 3}
+    return write_run(folder, "M", "MedEBench_test", (), rows, None, data=data)
+
+
+def test_what_a_file_says_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    run = choices(tmp_path, {1: "A"})
+    path = run.beside("_acc.csv")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("modality,CT,", "modality,\x1b[2JCT,"), encoding="utf-8")
+    told = "\n".join(verify_run(Run.at(path)).lines())
+    assert "\x1b" not in told
+    assert "<U+001B>[2JCT" in told
+
+
+@pytest.mark.parametrize("text", ["nan", "many", "inf"])
+def test_a_number_that_is_none_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+    run = choices(tmp_path, {1: "A", 2: "B", 3: "B"})
+    path = run.beside("_acc.csv")
+    table = path.read_text(encoding="utf-8")
+    assert "CT,accuracy,official,0.5," in table
+    path.write_text(table.replace("accuracy,official,0.5,", f"accuracy,official,{text},"))
+    with pytest.raises(RunUnreadable, match=f"number as value of 'accuracy'.* got '{text}'"):
+        verify_run(Run.at(path))
+
+
 def test_a_run_is_found_by_any_of_its_files_and_by_its_folder(tmp_path: Path) -> None:
     run = choices(tmp_path, {1: "A"})
     for name in ("", "_scores.jsonl", "_acc.csv", "_manifest.json", ".jsonl"):
@@ -130,7 +189,8 @@ def test_a_run_is_found_by_any_of_its_files_and_by_its_folder(tmp_path: Path) ->
     [
         ("no json", "cannot be read"),
         ("[]", "JSON object"),
-        ('{"schema": 99, "medbench_vlmeval": "9.0"}', "medbench-vlmeval 9.0"),
+        ('{"schema": 1, "data": null}', "one as its data"),
+        ('{"schema": 99, "medbench_vlmeval": "9.0"}', "medbench-vlmeval '9.0'"),
         ("{}", "schema up to"),
     ],
 )
