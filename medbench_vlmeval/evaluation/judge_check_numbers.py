@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ..metrics.agreement import cohen_kappa, quadratic_weighted_kappa
 from ..metrics.reliability import intraclass_correlation, krippendorff_alpha, undefined_because
-from ..stats import Interval, mean_interval
-from ..stats.bootstrap import statistic_interval
+from ..stats import Interval, mean_interval, share_interval, statistic_interval
 from ..types import Status
 from .judge_check_asking import Judgement
 from .judge_check_plan import Change, Contrast, Expectation
@@ -27,7 +26,7 @@ class Measured:
     """A number with its 95 % interval, or the reason why there is none.
 
     Shares of samples have Wilson's interval, because the bootstrap of a share of 1 has no width; it
-    takes samples for independent. All else has the cluster bootstrap over source images.
+    counts source images. All else has the cluster bootstrap over these.
     """
 
     value: float | None
@@ -159,7 +158,7 @@ def agreement(column: str, pairs: Pairs, clusters: Sequence[Hashable]) -> Agreem
     return Agreement(
         column,
         len(pairs),
-        equal=_share(distance == 0),
+        equal=_share(distance == 0, clusters),
         mean_difference=_mean(distance, clusters),
         mean_distance=_mean(np.abs(distance), clusters),
         weighted_kappa=measured(lambda rows: quadratic_weighted_kappa(rows[:, 0], rows[:, 1])),
@@ -174,7 +173,8 @@ def sanity(expectation: Expectation, points: dict[str, float], scores: Scores) -
     """The share of samples that meet an expectation."""
     values = np.array(list(points.values()))
     held = np.array([expectation.holds(value) for value in values], dtype=bool)
-    return Sanity(expectation, _share(held), _mean(values, scores.clusters(points)))
+    clusters = scores.clusters(points)
+    return Sanity(expectation, _share(held, clusters), _mean(values, clusters))
 
 
 def separation(contrast: Contrast, judge: str, scores: Scores) -> Separation:
@@ -184,14 +184,14 @@ def separation(contrast: Contrast, judge: str, scores: Scores) -> Separation:
         (judge, contrast.worse, column), (judge, contrast.better, column)
     )
     distance = pairs[:, 1] - pairs[:, 0]
-    return Separation(contrast, _mean(distance, clusters), _share(distance > 0))
+    return Separation(contrast, _mean(distance, clusters), _share(distance > 0, clusters))
 
 
 def shift(change: Change, column: str, judge: str, scores: Scores) -> Shift:
     """What a change of form does to the points, sample by sample."""
     pairs, clusters = scores.paired((judge, change.before, column), (judge, change.after, column))
     distance = pairs[:, 1] - pairs[:, 0]
-    return Shift(change, column, _mean(distance, clusters), _share(distance == 0))
+    return Shift(change, column, _mean(distance, clusters), _share(distance == 0, clusters))
 
 
 def replies(judge: str, judgements: Iterable[Judgement]) -> Replies:
@@ -206,13 +206,10 @@ def replies(judge: str, judgements: Iterable[Judgement]) -> Replies:
     )
 
 
-def _share(hits: NDArray[np.bool_]) -> Measured:
-    from scipy.stats import binomtest
-
+def _share(hits: NDArray[np.bool_], clusters: Sequence[Hashable]) -> Measured:
     if not len(hits):
         return Measured(None, reason=NOTHING)
-    ends = binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
-    return Measured(float(hits.mean()), float(ends.low), float(ends.high), len(hits))
+    return _of(share_interval(hits, clusters), len(hits))
 
 
 def _mean(values: NDArray[np.float64], clusters: Sequence[Hashable]) -> Measured:

@@ -136,7 +136,10 @@ def _asked(facts: Mapping[str, Any]) -> Iterator[str]:
         )
     limits = ", ".join(f"{name} {value:g}" for name, value in options["limits"].items())
     yield f"limits behind the warnings: {limits}"
-    yield "intervals: 95 %, cluster bootstrap over source images; Wilson's for shares of samples"
+    yield (
+        "intervals: 95 %, cluster bootstrap over source images; for shares of samples Wilson's, "
+        "with as many cases as there are source images"
+    )
 
 
 def _judge_line(role: str, judge: Mapping[str, Any]) -> str:

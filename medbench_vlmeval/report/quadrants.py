@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..files import read_jsonl
-from ..stats import mean_interval
+from ..stats import share_interval
 from .runs import Run, RunUnreadable, read_score
 
 HIGH_IOU = 0.35
@@ -171,7 +171,7 @@ def _counted(
     clusters = [edit.cluster for edit in edits]
     shares = {}
     for name, quadrants in PATTERNS.items():
-        interval = mean_interval([float(place in quadrants) for place in places], clusters)
+        interval = share_interval([place in quadrants for place in places], clusters)
         shares[name] = (interval.value, interval.low, interval.high)
     return QuadrantCount(model, group_by, group, Counter(places), shares)
 

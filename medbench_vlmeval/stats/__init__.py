@@ -17,6 +17,7 @@ from .intervals import Interval, mean_interval, sum_of_means, summarise, value_i
 from .pairs import PairedDifference, paired_differences
 from .ranks import NeighbourOrder, RankSpread, RankStability, rank_stability
 from .resampling import RESAMPLES
+from .shares import share_interval
 from .sign_flips import PERMUTATIONS
 from .significance import DiscordantPairs, holm, mcnemar
 
@@ -37,6 +38,7 @@ __all__ = [
     "mean_interval",
     "paired_differences",
     "rank_stability",
+    "share_interval",
     "smallest_detectable_difference",
     "statistic_interval",
     "sum_of_means",

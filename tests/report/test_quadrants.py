@@ -142,7 +142,9 @@ def test_a_group_without_samples_has_no_row(write_run: Write) -> None:
     run = grounded_run(write_run(((0.5, 0.5), (None, 0.5))))
     assert [it.group for it in quadrant_counts([run])] == ["Overall", "Ears", "Even."]
     overall, *_ = quadrant_counts([run])
-    assert overall.shares["mislocalised"] == (0.0, None, None), "one picture has no interval"
+    assert overall.shares["mislocalised"] == pytest.approx((0.0, 0.0, 0.793), abs=5e-4), (
+        "none of one picture says little"
+    )
 
 
 @pytest.mark.parametrize(
