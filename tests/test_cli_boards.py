@@ -122,7 +122,7 @@ def test_a_newer_run_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
     path.write_text(json.dumps(facts), encoding="utf-8")
     result = medbench("leaderboard", tmp_path / "runs", "--out", tmp_path / "board")
     assert result.exit_code == 0
-    assert "written by medbench-vlmeval 9.0" in result.output
+    assert "written by medbench-vlmeval '9.0'" in result.output
     assert measured(tmp_path / "board") == ["A"]
 
 

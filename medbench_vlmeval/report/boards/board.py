@@ -78,6 +78,11 @@ class Row:
     zoo: tuple[str, ...] = ()
     """Of a published model: its names in the model zoo."""
 
+    @property
+    def is_of_groups_only(self) -> bool:
+        """Whether a published model has figures of groups, and none over all samples."""
+        return self.kind == "published" and all(key.group_by != "overall" for key in self.cells)
+
     def cell(self, metric: str, group_by: str = "overall", group: str = "Overall") -> Cell | None:
         return self.cells.get(CellKey(metric, group_by, group))
 
@@ -104,6 +109,16 @@ class Board:
     def headline(self) -> tuple[MetricInfo, ...]:
         """Official and strict columns; of those that add up to another one only the sum."""
         return headline_metrics(self.metrics)
+
+    @property
+    def overall_rows(self) -> tuple[Row, ...]:
+        """Runs, baselines, and the published models that have a figure over all samples."""
+        return tuple(row for row in self.rows if not row.is_of_groups_only)
+
+    @property
+    def for_groups_only(self) -> tuple[str, ...]:
+        """Names of the published models that only tables of groups have."""
+        return tuple(row.name for row in self.rows if row.is_of_groups_only)
 
     def of_kind(self, *kinds: RowKind) -> tuple[Row, ...]:
         return tuple(row for row in self.rows if row.kind in kinds)

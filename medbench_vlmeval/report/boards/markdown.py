@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...types import MetricInfo
 from ..safe_text import markdown_text
@@ -13,9 +13,11 @@ from .markdown_parts import bullets, grid, section
 from .text import (
     cell_notes,
     counts_of,
+    groups_only_line,
     judge_line,
     left_out_line,
     letters,
+    overall_metrics,
     shown_cell,
     sources_of,
 )
@@ -59,6 +61,9 @@ def _head(board: Board) -> Iterator[str]:
     )
 
 
+_COUNTS = ("expected", "answered", "scored")
+
+
 class _Marks:
     """Letters for notes, each note once."""
 
@@ -77,17 +82,19 @@ class _Marks:
 
 def _overall(board: Board) -> str:
     marks = _Marks()
-    metrics = [it for it in board.metrics if any(_has_value(row, it) for row in board.rows)]
-    with_judge = any(row.judge for row in board.rows)
-    head = ["model", "", *(it.label for it in metrics), "expected", "answered", "scored"]
+    first, further = overall_metrics(board)
+    with_judge = any(row.judge for row in board.overall_rows)
+    head = ["model", "", *(it.label for it in first), *_COUNTS, *(it.label for it in further)]
     rows = []
-    for row in board.rows:
+    for row in board.overall_rows:
         name = markdown_text(row.name) + marks.of(row.notes)
-        cells = [_cell(row.cell(it.name), it, marks) for it in metrics]
-        rows.append([name, row.kind, *cells, *counts_of(row, board.headline)])
-        if with_judge:
-            rows[-1].append(markdown_text(row.judge))
-    return section("Overall", grid([*head, *["judge"] * with_judge], rows), marks.legend())
+        cells = [_cell(row.cell(it.name), it, marks) for it in first]
+        cells += counts_of(row.cell(it.name) for it in board.headline)
+        cells += [_cell(row.cell(it.name), it, marks) for it in further]
+        cells += [markdown_text(row.judge)] if with_judge else []
+        rows.append([name, row.kind, *cells])
+    table = grid([*head, *["judge"] * with_judge], rows)
+    return section("Overall", table, markdown_text(groups_only_line(board)), marks.legend())
 
 
 def _group_table(board: Board, group_by: str) -> str:
@@ -107,7 +114,7 @@ def _group_table(board: Board, group_by: str) -> str:
             cells = [row.cell(metric.name, group_by, group) for metric in metrics]
             if any(cell is not None for cell in cells):
                 rows.append(_group_line(group, row, cells, metrics, marks))
-    head = [group_by, "model", "", *(it.label for it in metrics), "expected", "answered"]
+    head = [group_by, "model", "", *(it.label for it in metrics), *_COUNTS]
     title = f"By {group_by.replace('_', ' ')}"
     return section(markdown_text(title), grid(head, rows), marks.legend())
 
@@ -119,18 +126,9 @@ def _group_line(
     metrics: Sequence[MetricInfo],
     marks: _Marks,
 ) -> list[str]:
-    known = [cell for cell in cells if cell is not None]
     shown = [_cell(cell, metric, marks) for cell, metric in zip(cells, metrics, strict=True)]
-    counts = [
-        next((str(count) for it in known if (count := of(it)) is not None), "") for of in _COUNTS
-    ]
-    return [markdown_text(group), markdown_text(row.name), row.kind, *shown, *counts]
-
-
-_COUNTS: tuple[Callable[[Cell], int | None], ...] = (
-    lambda cell: cell.n_expected,
-    lambda cell: cell.n_answered,
-)
+    names = markdown_text(group), markdown_text(row.name)
+    return [*names, row.kind, *shown, *counts_of(cells)]
 
 
 def _cell(cell: Cell | None, metric: MetricInfo, marks: _Marks) -> str:
@@ -175,8 +173,3 @@ def _columns(board: Board) -> str:
 
 def _sources(board: Board) -> str:
     return section("Sources", bullets(map(markdown_text, sources_of(board))))
-
-
-def _has_value(row: Row, metric: MetricInfo) -> bool:
-    cell = row.cell(metric.name)
-    return cell is not None and (cell.value is not None or bool(cell.note))

@@ -16,9 +16,11 @@ from .reproduction import ReproducedCell
 from .text import (
     cell_notes,
     counts_of,
+    groups_only_line,
     judge_line,
     left_out_line,
     letters,
+    overall_metrics,
     shown_cell,
     sources_of,
 )
@@ -63,6 +65,7 @@ def board_page(report: BoardReport) -> str:
         notes=[visible(note) for note in board.notes],
         kinds=list(dict.fromkeys(row.kind for row in board.rows)),
         overall=overall,
+        groups_only=groups_only_line(board),
         marks=marks,
         groups=groups,
         firmness=[firmness_parts(it) for it in report.statistics],
@@ -77,16 +80,19 @@ def board_page(report: BoardReport) -> str:
 
 def _overall(board: Board) -> tuple[PageTable, tuple[Mark, ...]]:
     marks: dict[str, Mark] = {}
-    metrics = [it for it in board.metrics if any(row.cell(it.name) for row in board.rows)]
-    with_judge = any(row.judge for row in board.rows)
-    head = [Column("model"), Column("kind"), *(Column(it.label, True) for it in metrics)]
+    first, further = overall_metrics(board)
+    with_judge = any(row.judge for row in board.overall_rows)
+    head = [Column("model"), Column("kind"), *(Column(it.label, True) for it in first)]
     head += [Column(name, True) for name in ("expected", "answered", "scored")]
+    head += [Column(it.label, True) for it in further]
     head += [Column("judge")] if with_judge else []
     rows = []
-    for row in board.rows:
+    for row in board.overall_rows:
         cells = [PageCell(visible(row.name), marks=_marked(row.notes, marks)), PageCell(row.kind)]
-        cells += [_page_cell(row.cell(it.name), it, marks) for it in metrics]
-        cells += [PageCell.number(text) for text in counts_of(row, board.headline)]
+        cells += [_page_cell(row.cell(it.name), it, marks) for it in first]
+        counts = counts_of(row.cell(it.name) for it in board.headline)
+        cells += [PageCell.number(text) for text in counts]
+        cells += [_page_cell(row.cell(it.name), it, marks) for it in further]
         cells += [PageCell(visible(row.judge))] if with_judge else []
         rows.append(PageRow(tuple(cells), row.kind))
     return PageTable(tuple(head), tuple(rows)), tuple(marks.values())
@@ -122,6 +128,7 @@ def _groups(board: Board) -> list[dict[str, Any]]:
         {
             "label": group_by.replace("_", " "),
             "names": [visible(group) for group in names],
+            "sizes": [_size_of(board, group_by, group) for group in names],
             "cells": {
                 f"{at_row}/{at_group}/{at_metric}": _group_cell(cell, metric)
                 for at_row, row in enumerate(board.rows)
@@ -134,11 +141,19 @@ def _groups(board: Board) -> list[dict[str, Any]]:
     ]
 
 
+def _size_of(board: Board, group_by: str, group: str) -> int | None:
+    """Samples of a group that a run is expected to answer; None where no run stands."""
+    cells = (row.cell(it.name, group_by, group) for row in board.rows for it in board.headline)
+    return max((it.n_expected for it in cells if it and it.n_expected is not None), default=None)
+
+
 def _group_cell(cell: Cell, metric: MetricInfo) -> dict[str, Any]:
     facts: dict[str, Any] = {"text": shown_cell(cell, metric, with_interval=False)}
     facts["order"] = cell.value
     if interval := interval_of(cell, metric):
         facts["interval"] = interval
+    if cell.n_expected is not None and cell.n_scored != cell.n_expected:
+        facts["coverage"] = f"{cell.n_scored or 0}/{cell.n_expected}"
     if notes := cell_notes(cell):
         facts["note"] = visible("; ".join(notes))
     return facts

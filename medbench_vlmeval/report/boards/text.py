@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -57,12 +57,16 @@ def cell_notes(cell: Cell | None) -> tuple[str, ...]:
     return (caveats,) if caveats else ()
 
 
-def counts_of(row: Row, metrics: Sequence[MetricInfo]) -> tuple[str, str, str]:
-    """Samples expected, answered and in the means; of published rows only what is known."""
-    cells = [cell for metric in metrics if (cell := row.cell(metric.name)) is not None]
-    expected = next((str(it.n_expected) for it in cells if it.n_expected is not None), "")
-    answered = [it.n_answered for it in cells if it.n_answered is not None]
-    scored = sorted({it.n_scored for it in cells if it.n_scored is not None})
+def counts_of(cells: Iterable[Cell | None]) -> tuple[str, str, str]:
+    """Samples expected, answered and in the means; of published rows only what is known.
+
+    Args:
+        cells: of one row and group, a column each.
+    """
+    known = [cell for cell in cells if cell is not None]
+    expected = next((str(it.n_expected) for it in known if it.n_expected is not None), "")
+    answered = [it.n_answered for it in known if it.n_answered is not None]
+    scored = sorted({it.n_scored for it in known if it.n_scored is not None})
     shown = f"{scored[0]}–{scored[-1]}" if len(scored) > 1 else "".join(map(str, scored))
     # Judged columns count a reply that only the judge could not read as answered, too.
     return expected, str(min(answered)) if answered else "", shown
@@ -70,7 +74,7 @@ def counts_of(row: Row, metrics: Sequence[MetricInfo]) -> tuple[str, str, str]:
 
 def _counts_in_words(row: Row, metrics: Sequence[MetricInfo]) -> str:
     """One number where all counts are the same, or known from the published table alone."""
-    expected, answered, scored = counts_of(row, metrics)
+    expected, answered, scored = counts_of(row.cell(it.name) for it in metrics)
     if not expected or (answered in ("", expected) and scored in ("", expected)):
         return expected or scored
     words = [expected]
@@ -124,20 +128,28 @@ def board_table(board: Board) -> str:
     for metric in columns:
         table.add_column(terminal_text(metric.label), justify="right")
     table.add_column("samples", justify="right")
-    without: list[str] = []
-    for kind in dict.fromkeys(row.kind for row in board.rows):
+    for kind in dict.fromkeys(row.kind for row in board.overall_rows):
         table.add_section()
         table.add_row(f"{kind}:")
-        for row in board.of_kind(kind):
-            if row.run is None and not any(_has_value(row, it) for it in columns):
-                without.append(visible(row.name))
-                continue
+        for row in (it for it in board.overall_rows if it.kind == kind):
             cells = [shown_cell(row.cell(it.name), it, with_interval=False) for it in columns]
             table.add_row(f"  {terminal_text(row.name)}", *cells, _counts_in_words(row, headline))
     stream = io.StringIO()
     Console(file=stream, width=_WIDTH, color_system=None, legacy_windows=False).print(table)
-    named = f"published for groups only: {', '.join(without)}" if without else ""
-    return f"{stream.getvalue().rstrip()}\n{named}".rstrip()
+    return f"{stream.getvalue().rstrip()}\n{groups_only_line(board)}".rstrip()
+
+
+def overall_metrics(board: Board) -> tuple[list[MetricInfo], list[MetricInfo]]:
+    """The columns over all samples: the headline, beside which coverage stands, and the rest."""
+    used = [it for it in board.metrics if any(row.cell(it.name) for row in board.overall_rows)]
+    first = [it for it in board.headline if it in used]
+    return first, [it for it in used if it not in first]
+
+
+def groups_only_line(board: Board) -> str:
+    """The published models that stand in tables of groups only; empty without any."""
+    names = "; ".join(map(visible, board.for_groups_only))
+    return f"published for groups only: {names}" if names else ""
 
 
 def _has_value(row: Row, metric: MetricInfo) -> bool:

@@ -74,12 +74,31 @@ const element = (name, text, attributes = {}) => {
   return made;
 };
 
+// ---- notes on cells: a letter each, explained below the table
+const marks = document.getElementById("group-marks");
+const known = new Map();
+
+const letters = (number) =>
+  (number < 26 ? "" : letters(Math.floor(number / 26) - 1)) + String.fromCharCode(97 + (number % 26));
+
+const mark = (note) => {
+  if (!known.has(note)) {
+    const line = element("li", "", { id: `group-mark-${letters(known.size)}` });
+    line.append(element("b", letters(known.size)), ` ${note}`);
+    marks.append(line);
+    known.set(note, letters(known.size));
+  }
+  const letter = known.get(note);
+  return element("a", letter, { class: "mark", href: `#group-mark-${letter}`, title: note });
+};
+
 const shownCell = (cell) => {
   const made = element("td", cell?.text ?? "–", { class: "number" });
   if (!cell) return made;
   if (cell.order !== null) made.dataset.order = cell.order;
   if (cell.interval) made.append(" ", element("span", cell.interval, { class: "interval" }));
-  if (cell.note) made.title = cell.note;
+  if (cell.coverage) made.append(" ", element("span", cell.coverage, { class: "interval" }));
+  if (cell.note) made.append(" ", mark(cell.note));
   return made;
 };
 
@@ -90,11 +109,16 @@ const layOut = () => {
   const first = element("th", "", { scope: "col" });
   first.append(element("button", "model", { type: "button", class: "sort", "data-sort": "" }));
   head.append(first);
-  for (const group of by.names) {
+  marks.replaceChildren();
+  known.clear();
+  by.names.forEach((group, number) => {
     const cell = element("th", "", { scope: "col", class: "number" });
     cell.append(element("button", group, { type: "button", class: "sort", "data-sort": "" }));
+    if (by.sizes[number] !== null) {
+      cell.append(" ", element("span", `n ${by.sizes[number]}`, { class: "interval" }));
+    }
     head.append(cell);
-  }
+  });
   const body = document.createElement("tbody");
   data.rows.forEach((row, number) => {
     const cells = by.names.map((_, group) => by.cells[`${number}/${group}/${column}`]);
@@ -106,8 +130,8 @@ const layOut = () => {
   });
   const top = document.createElement("thead");
   top.append(head);
-  const caption = element("caption", "Value and 95 % interval; ? marks a published figure that is " +
-    "probably wrong, and hovering over a cell tells why");
+  const caption = element("caption", "Value, 95 % interval, and scored/expected samples where " +
+    "not all were scored; n: samples of a group; ? marks a published figure that is probably wrong");
   table.replaceChildren(caption, top, body);
   filter();
 };

@@ -65,7 +65,7 @@ def test_every_cell_is_the_line_of_the_runs_own_table(perception: Board) -> None
 def test_official_and_strict_stand_side_by_side_with_coverage(perception: Board) -> None:
     assert [metric.name for metric in perception.headline] == ["accuracy", "accuracy_strict"]
     row = next(row for row in perception.rows if row.name == "A")
-    assert counts_of(row, perception.headline) == ("10", "9", "10")
+    assert counts_of(row.cell(it.name) for it in perception.headline) == ("10", "9", "10")
     assert perception.n_samples == 10
 
 

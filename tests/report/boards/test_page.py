@@ -111,7 +111,6 @@ def test_columns_sort_in_both_directions_within_kinds_and_open_cells_stay_last(
         for kind in ("measured", "published"):
             known = [it for it in values(kind) if it is not None]
             assert known == sorted(known, reverse=descending)
-        assert values("published")[-1] is None
         kinds = [row.get_attribute("data-kind") for row in page("#overall tbody tr")]
         assert kinds == sorted(kinds, key=["measured", "baseline", "published"].index)
     page("#overall thead th:first-child button")[0].click()
@@ -128,15 +127,41 @@ def test_rows_are_found_by_name_and_kind(page: Callable[[str], list[Any]]) -> No
 
 def test_groups_are_laid_out_by_what_is_chosen(page: Callable[[str], list[Any]]) -> None:
     def heads() -> list[str]:
-        return [it.text for it in page("#groups thead th")]
+        return [it.text for it in page("#groups thead button")]
 
     assert heads() == ["model", "Yes-or-No", "What", "How"]
+    sizes = [it.text for it in page("#groups thead th .interval")]
+    assert sizes == ["n 2", "n 3", "n 3"]
     page("[data-group-by] option")[1].click()
     assert heads() == ["model", "CT", "MRI"]
     page("#groups thead th:nth-child(2) button")[0].click()
     cells = page("#groups tr.measured td:nth-child(2)")
     orders = [float(it.get_attribute("data-order")) for it in cells]
     assert orders == sorted(orders, reverse=True)
+
+
+def test_the_overall_table_has_only_models_with_a_figure_over_all_samples_and_names_the_rest(
+    pages: Path,
+) -> None:
+    text = (pages / "MedQ_MCQ_test.html").read_text(encoding="utf-8")
+    overall = text.partition('id="overall"')[2].partition("</table>")[0]
+    assert "Lingshu-32B" not in overall
+    assert "published for groups only: Lingshu-32B" in text
+
+
+def test_coverage_stands_beside_the_headline_before_further_columns(pages: Path) -> None:
+    text = (pages / "MedQ_Caption_test.html").read_text(encoding="utf-8")
+    heads = re.findall(r"data-sort>([^<]*)<", text.partition('id="overall"')[2])
+    places = [heads.index(it) for it in ("Overall ↑", "expected", "scored", "Completeness ↑")]
+    assert places == sorted(places)
+
+
+def test_what_speaks_against_a_figure_of_a_group_is_told_below_the_table(
+    page: Callable[[str], list[Any]],
+) -> None:
+    letters_shown = {it.text for it in page("#groups a.mark")}
+    told = {it.text.partition(" ")[0] for it in page("#group-marks li")}
+    assert letters_shown == told != set()
 
 
 @pytest.mark.parametrize("width", [1280, 390])
