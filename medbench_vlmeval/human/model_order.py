@@ -55,11 +55,22 @@ class ModelOrder:
             return "no sample in which every model has both"
         if len(self.means) == 1:
             return "one model has no order"
+        undecided = self._undecided()
+        if undecided:
+            return f"all models tied by {' and '.join(undecided)}"
         if not self.swapped and not self.tied:
             return "same order"
         parts = [f"{a} and {b} swapped" for a, b in self.swapped]
         parts += [f"{a} and {b} tied" for a, b in self.tied]
         return "; ".join(parts)
+
+    def _undecided(self) -> list[str]:
+        """Whose means are all the same."""
+        sides = {
+            "the raters": {it.human for it in self.means},
+            "the judge": {it.judge for it in self.means},
+        }
+        return [who for who, means in sides.items() if len(means) == 1]
 
 
 def model_order(dimension: str, rated: Mapping[int, float], key: SheetKey) -> ModelOrder:

@@ -75,7 +75,8 @@ def short_lines(check: HumanCheck, *, most: int = 20) -> Iterator[str]:
             f"kappa {_in_words(found.kappa)}, Spearman {_in_words(found.spearman)}"
         )
     for order in check.orders:
-        yield f"{order.dimension}, models over {order.n_samples} samples: {visible(order.verdict)}"
+        samples = "1 sample" if order.n_samples == 1 else f"{order.n_samples} samples"
+        yield f"{order.dimension}, models over {samples}: {visible(order.verdict)}"
     yield from map(visible, check.warnings)
     if check.problems:
         yield f"not taken over: {len(check.problems)}"

@@ -92,6 +92,7 @@ def test_a_constant_rater_gets_a_reason(key: SheetKey, out: Path, tmp_path: Path
         assert order.pearson.why == "all models have the same mean"
         assert order.within_samples.why == "in no sample do both tell the models apart"
         assert len(order.tied) == 3
+        assert order.verdict == "all models tied by the raters"
     text = page(found)
     assert "A gave 7 to every item" in text
     assert "kappa undefined (A gave 7 to every item)" in "\n".join(short_lines(found))
@@ -133,6 +134,14 @@ def test_models_in_another_order_are_named(tmp_path: Path, out: Path) -> None:
     # ranks of the judge 3, 1.5, 1.5 against 2, 3, 1: no correlation in any sample
     assert order.within_samples.value == pytest.approx(0.0, abs=1e-12)
     assert order.within_samples.n == 12
+
+
+def test_a_judge_that_ties_everything_is_said_so_once(tmp_path: Path, out: Path) -> None:
+    key = exported(out, [edit_run(tmp_path, it, lambda *_: 10.0) for it in MODELS])
+    orders = checked(key, tmp_path, A=filled(out, key, lambda answer, *_: answer % 7)).orders
+    assert orders[0].verdict == "all models tied by the judge"
+    orders = checked(key, tmp_path, A=filled(out, key, lambda *_: 3)).orders
+    assert orders[0].verdict == "all models tied by the raters and the judge"
 
 
 @pytest.mark.parametrize(
