@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from .environments import clean_environ
-from .preloaded import preloaded
+from .preloaded import ForkedRun, preloaded
 
 HOSTS = ("ms-vlmeval", "upstream")
 
@@ -30,6 +30,10 @@ class Host:
     """Start a new Python for every run, instead of sharing one import of the host."""
 
     @property
+    def _starts_fresh(self) -> bool:
+        return self.name == "upstream" or self.fresh
+
+    @property
     def outputs(self) -> Path:
         return self.folder / "outputs"
 
@@ -37,12 +41,11 @@ class Host:
         """Run the host; its whole output comes back. The exit status of the host says nothing."""
         arguments = (*arguments, "--work-dir", str(self.outputs))
         environ = {**self._environ(), **self.environ, **environ}
-        if self.name == "upstream" or self.fresh or "PYTHONPATH" in environ:
+        if self._starts_fresh:
             status, output = self._run_fresh(arguments, environ, timeout)
         else:
-            status, output = preloaded().run(
-                arguments, cwd=self.folder, environ=environ, timeout=timeout
-            )
+            run = preloaded().start(arguments, cwd=self.folder, environ=environ)
+            status, output = run.finished(timeout)
         assert status == 0, output[-4000:]
         return output
 
@@ -61,23 +64,32 @@ class Host:
         )
         return process.returncode, process.stdout
 
-    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes] | ForkedRun:
         """Start the host and leave it running."""
-        command = [*self._command(), *arguments, "--work-dir", str(self.outputs)]
+        arguments = (*arguments, "--work-dir", str(self.outputs))
+        environ = {**self._environ(), **self.environ, **environ}
+        if not self._starts_fresh:
+            return preloaded().start(arguments, cwd=self.folder, environ=environ)
         return subprocess.Popen(
-            command,
+            [*self._command(), *arguments],
             cwd=self.folder,
-            env={**self._environ(), **self.environ, **environ},
+            env=environ,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
 
     def python(self, program: str) -> str:
         """The output of a program that may import the host."""
+        environ = {**self._environ(), **self.environ}
+        if not self._starts_fresh:
+            run = preloaded().start(program=program, cwd=self.folder, environ=environ)
+            status, output = run.finished()
+            assert status == 0, output[-4000:]
+            return output
         process = subprocess.run(
             [sys.executable, "-c", program],
             cwd=self.folder,
-            env={**self._environ(), **self.environ},
+            env=environ,
             capture_output=True,
             text=True,
             timeout=240,

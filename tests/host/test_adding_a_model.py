@@ -101,7 +101,7 @@ def test_the_page_shows_the_files_that_are_tested_here() -> None:
 
 
 def test_the_installed_package_runs_in_the_host(distribution: Path, tmp_path: Path) -> None:
-    host = Host("ms-vlmeval", tmp_path, {"PYTHONPATH": str(distribution)})
+    host = Host("ms-vlmeval", tmp_path, {"PYTHONPATH": str(distribution)}, fresh=True)
     models = ("Contrast", "Contrast-Strong")
     host.run("--data", "MedEBench_sample", "--model", *models, "--limit", "3")
     weak, strong = (host.scores(model, "MedEBench_sample") for model in models)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -54,7 +52,7 @@ def test_a_killed_run_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
     try:
         assert wait_until(lambda: n_remembered(host) >= 4, 120)
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
     (worker,) = map(int, notes(host, "starts"))
     assert wait_until(lambda: not is_running(worker), 5)

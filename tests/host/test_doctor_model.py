@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from medbench_vlmeval.hosting.probes import host_at
 from .environments import clean_environ
 from .fake_hosts import BROKEN, write_files
 from .plugins import write_plugin
+from .preloaded import preloaded
 
 pytestmark = pytest.mark.host
 
@@ -96,6 +99,24 @@ def picture(tmp_path: Path) -> Path:
     return tmp_path / "input.png"
 
 
+@pytest.fixture
+def _imported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that tries the model is forked from one that has imported the host."""
+
+    def forked(
+        command: Sequence[str], *, input: bytes, stdout: BinaryIO, env: Mapping[str, str], **_: Any
+    ) -> subprocess.CompletedProcess[bytes]:
+        _python, _m, module = command
+        task = tmp_path / "task.json"
+        task.write_bytes(input)
+        run = preloaded().start(module=module, stdin=str(task), cwd=tmp_path, environ=env)
+        status, output = run.finished()
+        stdout.write(output.encode())
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr("medbench_vlmeval.hosting.one_edit_findings.subprocess.run", forked)
+
+
 def doctor(*arguments: str | Path) -> Result:
     result = CliRunner().invoke(main, ["doctor", *map(str, arguments)])
     assert KEY not in result.output
@@ -124,6 +145,7 @@ def test_an_editor_is_built_asked_once_and_its_picture_shown(picture: Path, tmp_
     assert not (tmp_path / "LMUData" / "medbench").exists(), "neither sample nor store was needed"
 
 
+@pytest.mark.usefixtures("_imported_once")
 def test_a_model_of_a_configuration_edits_the_first_generated_sample(tmp_path: Path) -> None:
     config = {"model": {"mine": {"class": "CopyInput"}}, "data": {}}
     (tmp_path / "config.json").write_text(json.dumps(config))
@@ -136,6 +158,7 @@ def test_a_model_of_a_configuration_edits_the_first_generated_sample(tmp_path: P
     assert (tmp_path / "mine@doctor.png").is_file()
 
 
+@pytest.mark.usefixtures("_imported_once")
 def test_a_model_that_speaks_is_shown_speaking() -> None:
     result = doctor("--model", "Talker", "--instruction", "Say what you see.")
     assert result.exit_code == 0, result.output
@@ -146,12 +169,14 @@ def test_a_model_that_speaks_is_shown_speaking() -> None:
 # a model that does not
 
 
+@pytest.mark.usefixtures("_imported_once")
 def test_a_refusal_is_told_in_the_models_words(picture: Path) -> None:
     result = doctor("--model", "Prim", "--image", picture, "--instruction", "nudity")
     assert result.exit_code == 1
     assert r"the model refused: \x1b[31mNo: [removed] asks for nudity." in result.output
 
 
+@pytest.mark.usefixtures("_imported_once")
 def test_a_process_that_is_killed_is_told_by_its_signal() -> None:
     result = doctor("--model", "Hungry")
     assert result.exit_code == 1

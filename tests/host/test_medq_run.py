@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ def test_a_killed_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
         deadline = time.monotonic() + 120
         while server.calls < 10 and time.monotonic() < deadline:
             time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
         host.run(*command, *lanes, **environ)
         n_calls = 4 * len(load_medq("MedQ_Caption_test", tmp_path / "LMUData").samples)
@@ -126,7 +125,7 @@ def test_a_killed_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_the_host_keeps_its_classes_when_it_should(tmp_path: Path) -> None:
-    host = Host("ms-vlmeval", tmp_path, {"MEDBENCH_KEEP_HOST_MEDQ": "1"})
+    host = Host("ms-vlmeval", tmp_path, {"MEDBENCH_KEEP_HOST_MEDQ": "1"}, fresh=True)
     program = (
         "from vlmeval.dataset import DATASET_CLASSES, MedqbenchMCQDataset as found\n"
         "served = {n: c.__module__ for c in reversed(DATASET_CLASSES) "
