@@ -9,7 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from medbench_vlmeval.cli import main
+from medbench_vlmeval.data import load_medebench, load_medq
+from medbench_vlmeval.editing import EditStore, edited_image_line
 from medbench_vlmeval.evaluation.judge_check_plan import CHECKS, Limits
+from medbench_vlmeval.images import encode_png, read_rgb
 
 from .evaluation.seeing_judges import SeeingJudge, harsh, honest, order_bound
 from .judging.server import Answer, JudgeServer
@@ -143,6 +146,71 @@ def test_descriptions_are_checked_with_the_published_parameters() -> None:
     assert result.exit_code == 0, result.output
     assert (sent["temperature"], sent["max_tokens"]) == (0, 2048)
     assert "warning: completeness: the judge gives 2 to everything" in result.stdout
+
+
+def edits_of_a_model(folder: Path) -> Path:
+    """Predictions of a model that inverts its input, with a refusal among them."""
+    store, rows = EditStore.default(), []
+    for number, sample in enumerate(load_medebench("MedEBench_sample").samples):
+        assert sample.previous is not None
+        before = read_rgb(sample.previous)
+        stored = store.add(encode_png(255 - before.pixels))
+        edited = edited_image_line(stored, size_wh=before.size_wh)
+        reply = edited if number else "I cannot edit this."
+        rows.append({"index": str(sample.id), "prediction": reply})
+    path = folder / "M_MedEBench_sample.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_the_edits_of_a_run_are_judged_where_its_predictions_are_given(folder: Path) -> None:
+    path = edits_of_a_model(folder)
+    before = path.read_bytes()
+    few = ("--predictions", str(path), "--samples", "40", "--check", "retest", "--judge", "a")
+    with JudgeServer(SeeingJudge(honest)) as server:
+        result = judge_check(*few, "--judge-base-url", server.base_url)
+        calls = server.calls
+        again = judge_check(*few, "--judge-base-url", server.base_url)
+        assert server.calls == calls, "all is in the cache"
+    assert (result.exit_code, again.exit_code) == (0, 0), result.output
+    assert "no run was given" not in result.stdout
+    assert "14 samples can be judged, fewer than the 40 asked for" in result.stdout
+    assert "0 questions sent" in again.stdout
+    lines = Path("outputs/judge_check/judge_check.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["shown"] for line in lines} == {"the model's edit"}
+    assert len(lines) == calls == 28
+    assert path.read_bytes() == before
+
+
+def test_descriptions_of_a_run_are_judged_where_its_predictions_are_given(folder: Path) -> None:
+    data = load_medq("MedQ_Caption_sample")
+    path = folder / "M_MedQ_Caption_sample.jsonl"
+    rows = [{"index": str(it.index), "prediction": f"Text {it.index}."} for it in data.samples]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with JudgeServer(lambda _: Answer.says("Score: 1")) as server:
+        result = judge_check(
+            "--data", "MedQ_Caption_sample", "--predictions", str(path), "--samples", "1",
+            "--judge", "a", "--judge-base-url", server.base_url, "--check", "retest",
+            "--judge-args", '{"medbench_judge_wording": "own"}',
+        )  # fmt: skip
+        asked = [request.text for request in server.requests]
+    assert result.exit_code == 0, result.output
+    assert all(any(row["prediction"] in text for row in rows) for text in asked)
+
+
+def test_predictions_that_cannot_be_judged_are_named(folder: Path) -> None:
+    path = folder / "M_MedEBench_sample.jsonl"
+    for content, named in {
+        "": "expected edited images of MedEBench_sample, got none",
+        '{"index": "1", "prediction": "I cannot."}\n': "expected edited images",
+        '{"index": "1", "prediction": "x", "judge": "y"}\n': "holds scores already",
+    }.items():
+        path.write_text(content, encoding="utf-8")
+        few = ("--predictions", str(path), "--judge", "a", "--judge-base-url", UNREACHED)
+        result = judge_check(*few)
+        assert result.exit_code == 1
+        assert f"Error: {path}: " in result.output
+        assert named in result.output
 
 
 def test_without_the_host_our_wording_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:

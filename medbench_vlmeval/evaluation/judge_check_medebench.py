@@ -61,11 +61,17 @@ def edits_of_run(predictions: Path, data: MedEBenchData) -> dict[int, Path]:
     """The edited images of a run by id of sample; those that are gone are left out.
 
     Raises:
-        ValueError: a prediction file that cannot be used.
+        ValueError: a prediction file that cannot be used, or one without any image.
     """
     kept = EvaluationOptions(lost_images="missing")
     rows, _ = collect_rows(predictions, data.samples, EditStore.default(), kept)
-    return {row.sample.id: row.edited.path for row in rows if row.edited.path is not None}
+    edits = {row.sample.id: row.edited.path for row in rows if row.edited.path is not None}
+    if not edits:
+        raise ValueError(
+            f"{predictions}: expected edited images of {data.name}, got none; give the predictions "
+            "of a run on these data, or leave them out"
+        )
+    return edits
 
 
 def medebench_plan(

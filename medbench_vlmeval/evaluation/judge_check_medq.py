@@ -40,12 +40,18 @@ def replies_of_run(predictions: Path, data: MedQData) -> dict[int, str]:
     """The descriptions of a run that can be judged, by index.
 
     Raises:
-        ValueError: a prediction file that cannot be used.
+        ValueError: a prediction file that cannot be used, or one without any text to judge.
     """
     indices = [sample.index for sample in data.samples]
     replies, _ = predictions_by_index(read_predictions(predictions), indices)
     rows = reasoning_rows(data.samples, replies)
-    return {row.sample.index: row.reply for row in rows if row.can_be_judged and row.reply}
+    found = {row.sample.index: row.reply for row in rows if row.can_be_judged and row.reply}
+    if not found:
+        raise ValueError(
+            f"{predictions}: expected descriptions of {data.name}, got none; give the predictions "
+            "of a run on these data, or leave them out"
+        )
+    return found
 
 
 def medq_plan(
