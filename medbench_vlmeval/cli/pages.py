@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from ..report.collecting import Collected
+    from ..report.pages.page import PageWritten
     from ..report.runs import Run
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--dataset", default=None, metavar="NAME", help="Only runs of this data set.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -30,34 +33,70 @@ if TYPE_CHECKING:
     help="Where prepared data lies now, for images that moved.  [default: $LMUData or ~/LMUData]",
 )
 def report(
-    runs: tuple[Path, ...], out: Path | None, bundle: Path | None, data_root: Path | None
+    runs: tuple[Path, ...],
+    dataset: str | None,
+    out: Path | None,
+    bundle: Path | None,
+    data_root: Path | None,
 ) -> None:
     """Write one HTML page about RUNS: numbers, plots and every sample to look at.
 
-    RUNS are folders or any file of a run; several are compared and must be of one data set.
+    RUNS are folders, any file of a run, or .zip files of runs (with --bundle); several are compared
+    and must be of one data set.
     """
     from ..data.places import lmu_root
+    from ..report.collecting import collecting
     from ..report.pages.page import write_bundle, write_page
-    from ..report.runs import Run, RunUnreadable, runs_below
 
-    found = [it for path in runs for it in (runs_below([path]) if path.is_dir() else [path])]
-    if not found:
-        raise RunUnreadable(f"no finished run below {', '.join(map(str, runs))}")
-    # one run may be named by several of its files
-    read = list({run.manifest_path.resolve(): run for run in map(Run.at, found)}.values())
     root = data_root or lmu_root()
-    written = []
-    if bundle is not None:
-        written.append(write_bundle(read, bundle, data_root=root))
-    if out is not None or bundle is None:
-        written.append(write_page(read, out or _default_page(read), data_root=root))
-    for page in written:
-        click.echo(f"{page.path}: {page.n_samples:,} samples, {page.n_images:,} images")
-        if page.converted:
-            click.echo(f"  {page.converted:,} images are 8-bit PNGs instead of the original files")
-        if page.missing:
-            click.echo(f"  {page.missing:,} images are missing; the page says which and why")
+    with collecting(runs, whole=bundle is not None) as found:
+        read = _chosen(found, runs, dataset)
+        in_place = out if out is not None or bundle is not None else _default_page(read)
+        if in_place is not None:
+            _check_stay(found, read)
+        if bundle is not None:
+            _tell(write_bundle(read, bundle, data_root=root))
+        if in_place is not None:
+            _tell(write_page(read, in_place, data_root=root))
+
+
+def _chosen(found: Collected, paths: Sequence[Path], dataset: str | None) -> list[Run]:
+    from ..report.safe_text import visible
+
+    for problem in found.problems:
+        click.echo(visible(problem), err=True)
+    read = [run for run in found.runs if dataset in (None, run.dataset)]
+    if read:
+        return read
+    of = f" of {dataset}" if dataset else ""
+    there = ", ".join(sorted({visible(run.dataset) for run in found.runs}))
+    raise click.ClickException(
+        f"no finished run{of} below {', '.join(map(str, paths))}"
+        + (f"; there are runs of {there}" if there else "; evaluate a run first")
+    )
+
+
+def _check_stay(found: Collected, runs: Sequence[Run]) -> None:
+    for run in runs:
+        if found.is_unpacked(run):
+            raise click.ClickException(
+                f"{run.place}: a page refers to images where they lie, which is in an archive; "
+                "unpack it, or give --bundle and no --out"
+            )
 
 
 def _default_page(runs: Sequence[Run]) -> Path:
     return runs[0].beside("_report.html") if len(runs) == 1 else Path("comparison.html")
+
+
+def _tell(page: PageWritten) -> None:
+    for line in _lines_about(page):
+        click.echo(line)
+
+
+def _lines_about(page: PageWritten) -> Iterator[str]:
+    yield f"{page.path}: {page.n_samples:,} samples, {page.n_images:,} images"
+    if page.converted:
+        yield f"  {page.converted:,} images are 8-bit PNGs instead of the original files"
+    if page.missing:
+        yield f"  {page.missing:,} images are missing; the page says which and why"

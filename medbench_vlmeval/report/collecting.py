@@ -29,17 +29,25 @@ class Collected:
 
     runs: tuple[Run, ...]
     problems: tuple[str, ...]
+    scratch: Path
+    """Where archives were unpacked to; gone when the context ends."""
+
+    def is_unpacked(self, run: Run) -> bool:
+        """Whether the run lies in an archive, and its files here only for now."""
+        return run.manifest_path.is_relative_to(self.scratch)
 
 
 @dataclass
 class _Finds:
+    scratch: Path
+    whole: bool
     runs: list[Run] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     seen: set[Path] = field(default_factory=set)
 
 
 @contextmanager
-def collecting(paths: Iterable[Path]) -> Iterator[Collected]:
+def collecting(paths: Iterable[Path], *, whole: bool = False) -> Iterator[Collected]:
     """The runs below folders, behind single files, and in .zip files given or lying in folders.
 
     A run counts once however many links lead to it. Predictions that were never evaluated, damaged
@@ -48,21 +56,22 @@ def collecting(paths: Iterable[Path]) -> Iterator[Collected]:
 
     Args:
         paths: folders, manifests or any file of a run, .zip files.
+        whole: unpack edited images and the judge's replies, too.
     """
-    found = _Finds()
     with tempfile.TemporaryDirectory(prefix="medbench-runs-") as scratch:
+        found = _Finds(Path(scratch).resolve(), whole)
         for path in paths:
-            _collect(path, Path(scratch), found)
-        yield Collected(tuple(found.runs), tuple(dict.fromkeys(found.problems)))
+            _collect(path, found)
+        yield Collected(tuple(found.runs), tuple(dict.fromkeys(found.problems)), found.scratch)
 
 
-def _collect(path: Path, scratch: Path, found: _Finds) -> None:
+def _collect(path: Path, found: _Finds) -> None:
     if path.is_dir():
         _collect_folder(path, found)
         for archive in sorted(path.rglob("*.zip")):
-            _collect_archive(archive, scratch, found)
+            _collect_archive(archive, found)
     elif path.suffix.lower() == ".zip":
-        _collect_archive(path, scratch, found)
+        _collect_archive(path, found)
     else:
         try:
             _add(Run.at(path), found)
@@ -70,14 +79,14 @@ def _collect(path: Path, scratch: Path, found: _Finds) -> None:
             found.problems.append(str(error))
 
 
-def _collect_archive(archive: Path, scratch: Path, found: _Finds) -> None:
+def _collect_archive(archive: Path, found: _Finds) -> None:
     real = archive.resolve()
     if real in found.seen:
         return
     found.seen.add(real)
-    target = scratch / str(len(found.seen))
+    target = found.scratch / str(len(found.seen))
     target.mkdir()
-    unpacked = unpack_runs(archive, target)
+    unpacked = unpack_runs(archive, target, whole=found.whole)
     found.problems += unpacked.problems
     for folder, origin in unpacked.folders.items():
         _collect_folder(folder, found, origin)
@@ -92,13 +101,22 @@ def _collect_folder(folder: Path, found: _Finds, origin: str = "") -> None:
             _add(Run.read(manifest, place), found)
         except RunUnreadable as error:
             found.problems.append(str(error).replace(str(manifest), f"{place}: {manifest.name}"))
-    files = _files_below(folder)
-    found.problems += [
+    found.problems += half_written(folder, origin)
+    found.problems += _not_evaluated([Path(_as_given(it, folder)) for it in _files_below(folder)])
+
+
+def half_written(folder: Path, origin: str = "") -> list[str]:
+    """Rows without a manifest and manifests without rows below a folder, a line each.
+
+    Args:
+        folder: where to look.
+        origin: what to call the place instead of where the files are.
+    """
+    return [
         f"{origin or _as_given(path.parent, folder)}: {problem}"
-        for path in files
+        for path in _files_below(folder)
         if (problem := _half_written(path))
     ]
-    found.problems += _not_evaluated([Path(_as_given(it, folder)) for it in files])
 
 
 def _files_below(folder: Path) -> list[Path]:

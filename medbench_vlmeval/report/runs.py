@@ -240,11 +240,9 @@ def _manifest_of(path: Path) -> Path:
             )
         return found[0]
     folder = path.parent if path.parent.is_dir() else Path()
-    matching = [
-        it
-        for it in folder.glob(f"*{MANIFEST_SUFFIX}")
-        if path.name.startswith(it.name[: -len(MANIFEST_SUFFIX)])
-    ]
+    manifests = folder.glob(f"*{MANIFEST_SUFFIX}")
+    matching = [it for it in manifests if path.name.startswith(it.name[: -len(MANIFEST_SUFFIX)])]
     if not path.exists() or not matching:
-        raise RunUnreadable(f"{path}: expected a file or folder of a finished run, found none")
+        packed = "; unpack it first" if path.suffix.lower() == ".zip" else ""
+        raise RunUnreadable(f"{path}: expected a file or folder of a finished run{packed}")
     return max(matching, key=lambda it: len(it.name))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 RUN_SUFFIXES = ("_manifest.json", "_scores.jsonl", "_score.json", "_acc.csv", "_samples.jsonl")
 """What the files of a run end with that a board or a report is made of."""
+_OF_PAGES = "_judge.jsonl"
+_IMAGES = "_images"
+"""What the folder of a run's edited images ends with."""
 LARGEST_FILE = 256 << 20
 """Bytes of one file; the rows of 9,630 samples take about 10 MB."""
 LARGEST_ARCHIVE = 2 << 30
@@ -29,41 +32,59 @@ class Unpacked:
     problems: list[str] = field(default_factory=list)
 
 
-def unpack_runs(archive: Path, target: Path) -> Unpacked:
+def unpack_runs(archive: Path, target: Path, *, whole: bool = False) -> Unpacked:
     """Unpack the files of runs; each folder of the archive becomes a numbered one below `target`.
 
-    Names in the archive never become folders, so that none can lead elsewhere; those that try
+    No path of the archive becomes one on disk, so that none can lead elsewhere; those that try
     (``..``, absolute, links) are left out and named, and so are files of absurd size.
 
     Args:
         archive: a .zip file.
         target: an empty folder.
+        whole: also the judge's replies and the edited images, for a page.
     """
     found = Unpacked()
     try:
         with zipfile.ZipFile(archive) as opened:
             found.names = [info.filename for info in opened.infolist() if not info.is_dir()]
-            _unpack(opened, archive, target, found)
+            wanted = [it for it in opened.infolist() if _is_wanted(it, whole)]
+            _unpack(opened, wanted, archive, target, found)
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
         # RuntimeError: encrypted. NotImplementedError: an unknown compression.
         found.problems.append(f"{archive}: cannot be unpacked ({error}); zip the folder again")
     return found
 
 
-def _unpack(opened: zipfile.ZipFile, archive: Path, target: Path, found: Unpacked) -> None:
-    numbered: dict[str, Path] = {}
+def _is_wanted(info: zipfile.ZipInfo, whole: bool) -> bool:
+    if info.is_dir():
+        return False
+    more = info.filename.endswith(_OF_PAGES) or _is_edit(info)
+    return info.filename.endswith(RUN_SUFFIXES) or (whole and more)
+
+
+def _is_edit(info: zipfile.ZipInfo) -> bool:
+    return PurePosixPath(info.filename).parent.name.endswith(_IMAGES)
+
+
+def _unpack(
+    opened: zipfile.ZipFile,
+    wanted: Iterable[zipfile.ZipInfo],
+    archive: Path,
+    target: Path,
+    found: Unpacked,
+) -> None:
+    numbered: dict[PurePosixPath, Path] = {}
     left = LARGEST_ARCHIVE
-    for info in opened.infolist():
-        if not info.filename.endswith(RUN_SUFFIXES):
-            continue
+    for info in wanted:
         if problem := _refused(info):
             found.problems.append(f"{archive}: {info.filename!r} was left out: {problem}")
             continue
-        parent = str(PurePosixPath(info.filename).parent)
+        name = PurePosixPath(info.filename)
+        parent = name.parent.parent if _is_edit(info) else name.parent
         folder = numbered.setdefault(parent, target / str(len(numbered)))
-        folder.mkdir(exist_ok=True)
         found.folders[folder] = f"{archive}: {parent}"
-        path = folder / PurePosixPath(info.filename).name
+        path = folder / name.relative_to(parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
         left -= _copied(opened, info, path, min(left, LARGEST_FILE))
         if left <= 0 or path.stat().st_size > LARGEST_FILE:
             path.unlink()
@@ -81,7 +102,7 @@ def _refused(info: zipfile.ZipInfo) -> str:
         return "its name leads out of the archive"
     if stat.S_ISLNK(info.external_attr >> 16):
         return "it is a link"
-    return "" if len(name.name.encode()) < 256 else "its name is too long"
+    return "" if max(len(part.encode()) for part in name.parts) < 256 else "its name is too long"
 
 
 def _copied(opened: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, most: int) -> int:

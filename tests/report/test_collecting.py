@@ -13,6 +13,7 @@ from medbench_vlmeval.report.collecting import Collected, collecting
 from medbench_vlmeval.report.runs import Run
 
 from .made_runs import SUFFIXES, boxes, changed, choices, linked, write_predictions
+from .pages import page_runs
 
 
 def found_in(*paths: Path) -> Collected:
@@ -127,7 +128,7 @@ def test_a_newer_manifest_is_named_with_its_version_and_the_rest_goes_on(tmp_pat
     assert models(found) == ["A"]
     (problem,) = found.problems
     assert "B_MedQ_MCQ_test_manifest.json" in problem
-    assert "medbench-vlmeval 9.0: use that version or a newer one" in problem
+    assert "medbench-vlmeval '9.0': use that version or a newer one" in problem
 
 
 @pytest.mark.parametrize(
@@ -205,4 +206,29 @@ def test_a_manifest_without_a_data_set_is_named(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
-    assert found_in(tmp_path) == Collected((), ())
+    found = found_in(tmp_path)
+    assert (found.runs, found.problems) == ((), ())
+
+
+def test_edited_images_and_judge_replies_are_unpacked_for_pages_alone(tmp_path: Path) -> None:
+    page_runs.edits(tmp_path / "runs" / "a", "A", n=2)
+    archive = zipped_folder(tmp_path / "runs", tmp_path / "runs.zip")
+    for whole in (False, True):
+        with collecting([archive], whole=whole) as found:
+            (run,) = found.runs
+            assert found.is_unpacked(run)
+            assert run.beside("_images").is_dir() is whole
+            assert run.beside("_judge.jsonl").is_file() is whole
+            assert found.problems == ()
+
+
+@pytest.mark.parametrize("name", ["../M_X_images/a.png", "/M_X_images/a.png", "a/../_images/a.png"])
+def test_no_image_leads_out_of_an_archive(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / "evil.zip", "w") as stream:
+        stream.writestr(name, b"image")
+        stream.writestr("a/_images/b/_images/c.png", b"image")
+    (tmp_path / "target").mkdir()
+    found = zipped.unpack_runs(tmp_path / "evil.zip", tmp_path / "target", whole=True)
+    assert "leads out of the archive" in found.problems[0]
+    assert [path.name for path in tmp_path.rglob("*.png")] == ["c.png"]
+    assert next(tmp_path.rglob("c.png")).is_relative_to(tmp_path / "target")

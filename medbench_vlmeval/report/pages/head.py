@@ -134,7 +134,7 @@ _FIRST = {
     "judge as returned": ("judge", "models_returned"),
     "medbench-vlmeval": ("medbench_vlmeval",),
 }
-_SHOWN_ELSEWHERE = ("schema", "metrics", "files", "warnings", "notes", "editors")
+_SHOWN_ELSEWHERE = ("schema", "metrics", "files", "warnings", "gaming", "notes", "editors")
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,8 @@ def _said(value: Any) -> str:
 def warnings_of(run: Run) -> tuple[str, ...]:
     """What a reader of a run's numbers should know first."""
     manifest = run.manifest
-    said = [str(it) for it in (*manifest.get("warnings", ()), *manifest.get("notes", ()))]
+    kinds = ("warnings", "gaming", "notes")
+    said = [str(it) for kind in kinds for it in manifest.get(kind) or ()]
     if not manifest.get("complete", True):
         said.insert(0, f"incomplete: {manifest.get('judge_note') or 'judging stopped early'}")
     return tuple(said)

@@ -150,7 +150,7 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
     if len(datasets) != 1:
         raise RunUnreadable(
             f"expected runs of one data set, got {', '.join(datasets) or 'none'}; "
-            "write one page for each"
+            "write one page for each (--dataset)"
         )
 
 

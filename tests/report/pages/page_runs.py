@@ -58,6 +58,7 @@ def write_run(
     files.write_groups([], metrics)
     files.write_manifest(facts)
     files.write_groups(list(recomputed(Run.read(files.manifest))), metrics)
+    files.write_manifest(facts)  # with the hash of the whole table
     return Run.read(files.manifest)
 
 
