@@ -54,26 +54,40 @@ def repair(predictions: Path) -> None:
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def verify(runs: tuple[Path, ...]) -> None:
     """Recompute every table of RUNS (folders, or any file of a run) from the stored rows."""
+    from ..report.collecting import half_written
     from ..report.runs import Run, RunUnreadable, runs_below
+    from ..report.safe_text import visible
     from ..report.verify import verify_run
 
     manifests = [it for path in runs for it in (runs_below([path]) if path.is_dir() else [path])]
-    if not manifests:
+    problems = [it for path in runs if path.is_dir() for it in half_written(path)]
+    if not (manifests or problems):
         raise RunUnreadable(f"no finished run below {', '.join(map(str, runs))}")
     all_hold = True
     for path in dict.fromkeys(manifests):
-        found = verify_run(Run.at(path))
+        try:
+            found = verify_run(Run.at(path))
+        except RunUnreadable as error:
+            problems.append(str(error))
+            continue
         all_hold &= found.holds
-        for line in found.lines():
-            click.echo(line)
-    if not all_hold:
+        click.echo("\n".join(found.lines()))
+    for problem in problems:
+        click.echo(visible(problem), err=True)
+    if problems or not all_hold:
         raise SystemExit(1)
 
 
 @click.command()
 @click.argument("a", type=click.Path(path_type=Path, exists=True))
 @click.argument("b", type=click.Path(path_type=Path, exists=True))
-@click.option("--most", default=20, show_default=True, help="Samples listed for each metric.")
+@click.option(
+    "--most",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Samples listed for each metric.",
+)
 def diff(a: Path, b: Path, most: int) -> None:
     """Say what differs between two runs, and in which samples the scores moved."""
     from ..report.differences import run_difference

@@ -11,7 +11,6 @@ from medbench_vlmeval.conventions import convention_for
 from medbench_vlmeval.evaluation.medq_perception import evaluate_medq_perception
 from medbench_vlmeval.evaluation.medsg import evaluate_medsg
 from medbench_vlmeval.files import sha256_bytes
-from medbench_vlmeval.report.differences import run_difference
 from medbench_vlmeval.report.runs import Run, RunUnreadable, runs_below
 from medbench_vlmeval.report.verify import verify_run
 
@@ -207,35 +206,8 @@ def test_a_folder_without_a_run_or_with_several_is_no_run(tmp_path: Path) -> Non
     choices(tmp_path / "b", {1: "A"})
     with pytest.raises(RunUnreadable, match="found 2"):
         Run.at(tmp_path)
-    with pytest.raises(RunUnreadable, match="found none"):
+    with pytest.raises(RunUnreadable, match=r"expected a file or folder of a finished run$"):
         Run.at(tmp_path / "nothing.xlsx")
-
-
-def test_two_runs_differ_in_what_they_were_made_with_and_in_samples(tmp_path: Path) -> None:
-    a = choices(tmp_path / "a", {1: "B", 2: "A", 3: "B"})
-    b = choices(tmp_path / "b", {1: "B", 2: "B", 3: None}, model="Other")
-    manifest = json.loads(b.manifest_path.read_text(encoding="utf-8"))
-    manifest["data"]["revision"] = "another"
-    b.manifest_path.write_text(json.dumps(manifest), encoding="utf-8")
-    found = run_difference(a, Run.at(b.manifest_path))
-    facts = {fact.name: (fact.a, fact.b) for fact in found.facts}
-    assert facts["model"] == ("M", "Other")
-    assert facts["data.revision"] == (None, "another")
-    assert facts["replies.answer"] == (3, 2)
-    moved = {(it.index, it.metric): (it.a, it.b) for it in found.moved}
-    assert moved == {
-        (2, "accuracy"): (0.0, 1.0),
-        (2, "accuracy_strict"): (0.0, 1.0),
-        (3, "accuracy"): (1.0, 0.0),
-        (3, "accuracy_strict"): (1.0, None),
-    }
-    lines = found.lines()
-    assert "accuracy: moved in 2 samples" in lines
-    assert "  3: 1 / –" in lines
-
-
-def test_a_run_does_not_differ_from_itself(tmp_path: Path) -> None:
-    run = choices(tmp_path, {1: "B", 2: "A", 3: "B"})
-    lines = run_difference(run, run).lines()
-    assert "  the same" in lines
-    assert "scores: all the same" in lines
+    (tmp_path / "runs.zip").touch()
+    with pytest.raises(RunUnreadable, match="unpack it first"):
+        Run.at(tmp_path / "runs.zip")
