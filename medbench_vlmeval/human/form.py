@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..report.html_text import content_policy, templates
 from .cells import CANNOT_JUDGE, COMMENT
 from .rubrics import EDITS
 
@@ -33,31 +32,22 @@ def form_html(sheet: Sheet, role_titles: Mapping[str, str], judge_words: str) ->
     Raises:
         ImportError: Jinja2 is not installed.
     """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            "expected Jinja2 for the form; pip install 'medbench-vlmeval[report]'"
-        ) from error
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style, script = (_source(name) for name in ("form.css", "form.js"))
-    return environment.get_template("form.html").render(
-        sheet=sheet,
-        samples=[_sample(sheet, number, role_titles) for number in range(len(sheet.samples))],
-        dimensions=sheet.rubric.dimensions,
-        header=json.dumps(sheet.header),
-        cannot_judge=CANNOT_JUDGE,
-        comment=COMMENT,
-        judge_words=judge_words,
-        style=style,
-        script=script,
-        policy=_policy(style, script),
+    return str(
+        templates(_source)
+        .get_template("form.html")
+        .render(
+            sheet=sheet,
+            samples=[_sample(sheet, number, role_titles) for number in range(len(sheet.samples))],
+            dimensions=sheet.rubric.dimensions,
+            header=json.dumps(sheet.header),
+            cannot_judge=CANNOT_JUDGE,
+            comment=COMMENT,
+            judge_words=judge_words,
+            style=style,
+            script=script,
+            policy=content_policy([script], [style]),
+        )
     )
 
 
@@ -93,16 +83,3 @@ def _sample(sheet: Sheet, number: int, role_titles: Mapping[str, str]) -> dict[s
 
 def _source(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    # 'self' names no file in some browsers when a page is opened from a folder, hence `file:`
-    return (
-        f"default-src 'none'; img-src 'self' file:; style-src {_hash(style)}; "
-        f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module, resources
 from types import ModuleType
 from typing import Any
@@ -44,7 +44,7 @@ def rendered(
     theme = script_text(asset("base.js"))
     modules = [script_text(it) for it in scripts]
     text: str = (
-        _templates()
+        templates(asset)
         .get_template(template)
         .render(
             version=__version__,
@@ -59,10 +59,15 @@ def rendered(
     return text
 
 
-def _templates() -> Any:
+def templates(load: Callable[[str], str]) -> Any:
+    """The Jinja2 environment of templates that `load` gives by name; every value is escaped.
+
+    Raises:
+        ImportError: Jinja2 is not installed.
+    """
     jinja2 = needed_for_reports("jinja2")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),
+        loader=jinja2.FunctionLoader(load),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -112,22 +117,33 @@ def script_text(source: str) -> str:
     )
 
 
-def content_policy(scripts: Iterable[str]) -> str:
-    """The Content-Security-Policy of a page with just these inline scripts."""
-    digests = (hashlib.sha256(it.encode("utf-8")).digest() for it in scripts)
-    hashes = " ".join(f"'sha256-{base64.b64encode(it).decode('ascii')}'" for it in digests)
+def content_policy(scripts: Iterable[str], styles: Iterable[str] | None = None) -> str:
+    """The Content-Security-Policy of a page with just these inline scripts.
+
+    Args:
+        scripts: their texts.
+        styles: the texts of its only styles; None lets single elements have styles, as plots and
+            the table do. No text of a model becomes one.
+    """
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src {hashes}" if hashes else "script-src 'none'",
-            # plots and the table set styles of single elements; no text of a model becomes one
-            "style-src 'unsafe-inline'",
+            f"script-src {_hashes(scripts) or _NOTHING}",
+            f"style-src {_ANY_INLINE if styles is None else _hashes(styles) or _NOTHING}",
             "img-src 'self' file: data:",
             "connect-src 'none'",
             "form-action 'none'",
             "base-uri 'none'",
         ]
     )
+
+
+_NOTHING, _ANY_INLINE = "'none'", "'unsafe-inline'"
+
+
+def _hashes(texts: Iterable[str]) -> str:
+    digests = (hashlib.sha256(it.encode("utf-8")).digest() for it in texts)
+    return " ".join(f"'sha256-{base64.b64encode(it).decode('ascii')}'" for it in digests)
 
 
 def shown_number(value: float | None, unit: str = "") -> str:
