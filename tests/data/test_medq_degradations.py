@@ -92,7 +92,7 @@ def test_blur_contrast_and_folding_leave_a_constant_picture_as_it_is(key):
 
 @pytest.mark.parametrize("key", [it.key for it in DEGRADATIONS.values() if it.is_random])
 def test_the_seed_makes_a_difference(key):
-    clean = picture_for(key)
+    clean = picture_for(key)[::4, ::4]
     versions = {degrade(clean, key, "mild", seed=seed).tobytes() for seed in range(8)}
     assert len(versions) > 1
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from medbench_vlmeval.data import MedQQuestion, load_medq, prepare_medq
 
+from ..data.packs import lend_packs
+
 TABLES = {
     "MedQ_MCQ": "medqbench_QA",
     "MedQ_Caption": "medqbench_description",
@@ -18,6 +20,7 @@ TABLES = {
 def write_release(folder: Path, root: Path, split: str = "test") -> Path:
     """One table a part, rows and images those of the packs; `root` keeps the packs."""
     folder.mkdir(parents=True, exist_ok=True)
+    lend_packs(root, *(f"{part}_sample" for part in TABLES))
     for part, table in TABLES.items():
         rows = [_row(sample) for sample in load_medq(f"{part}_sample", root).samples]
         names = list(dict.fromkeys(name for row in rows for name in row))

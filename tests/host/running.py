@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ..data.packs import MEDEBENCH, lend_packs
 from .environments import clean_environ
 from .preloaded import ForkedRun, preloaded
 
@@ -27,7 +28,10 @@ class Host:
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
     fresh: bool = False
-    """Start a new Python for every run, instead of sharing one import of the host."""
+    """Start a new Python for every run, instead of sharing one import of the host.
+
+    Only then the run generates its sample packs itself; otherwise that of edits is there.
+    """
 
     @property
     def _starts_fresh(self) -> bool:
@@ -127,6 +131,8 @@ class Host:
     def _environ(self) -> dict[str, str]:
         data = self.folder / "LMUData"
         data.mkdir(parents=True, exist_ok=True)
+        if not self._starts_fresh:
+            lend_packs(data, MEDEBENCH)
         environ = clean_environ(LMUData=str(data), PYTHONUNBUFFERED="1", OPENAI_API_KEY="")
         if self.name == "upstream":
             environ["PYTHONPATH"] = str(upstream_clone())

@@ -12,6 +12,7 @@ from medbench_vlmeval.evaluation.run_files import RunFiles
 from medbench_vlmeval.evaluation.shown_samples import NOT_ASKED
 from medbench_vlmeval.files import read_jsonl, write_jsonl_atomic
 
+from ..data.packs import MEDEBENCH, MEDQ, MEDSG, lend_packs
 from ..data.releases import write_official
 from .medq_release import prepare_release
 
@@ -33,7 +34,7 @@ IN_API_MODE = f"in VLMEvalKit's API mode {REWORDED}"
 @pytest.fixture(autouse=True)
 def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "LMUData"
-    folder.mkdir()
+    lend_packs(folder, MEDEBENCH, MEDSG, *MEDQ)
     monkeypatch.setenv("LMUData", str(folder))
     for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "MEDBENCH_MEDSG_CONVENTION"):
         monkeypatch.delenv(name, raising=False)

@@ -23,6 +23,7 @@ from medbench_vlmeval.hosting.one_edit_options import Trial, models_of_config
 from medbench_vlmeval.hosting.one_edit_picture import picture_findings
 from medbench_vlmeval.hosting.probes import host_at
 
+from ..data.packs import MEDEBENCH, lend_packs
 from .environments import clean_environ
 from .fake_hosts import BROKEN, write_files
 from .plugins import write_plugin
@@ -101,7 +102,11 @@ def picture(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def _imported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that tries the model is forked from one that has imported the host."""
+    """The process that tries the model is forked from one that has imported the host.
+
+    The generated samples are there, too.
+    """
+    lend_packs(tmp_path / "LMUData", MEDEBENCH)
 
     def forked(
         command: Sequence[str], *, input: bytes, stdout: BinaryIO, env: Mapping[str, str], **_: Any

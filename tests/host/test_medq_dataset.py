@@ -15,6 +15,7 @@ from medbench_vlmeval.data import load_medq, prepare_medq, prepare_medq_sample
 from medbench_vlmeval.files import write_jsonl_atomic
 from medbench_vlmeval.judging.medq import PUBLISHED_SHA256
 
+from ..data.packs import MEDQ, lend_packs
 from ..judging.server import Answer, JudgeServer
 from ..shared import shared_path
 from .medq_release import prepare_release, write_release
@@ -34,7 +35,7 @@ HOST_NAMES = (
 @pytest.fixture(autouse=True)
 def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "LMUData"
-    folder.mkdir()
+    lend_packs(folder, *MEDQ)
     monkeypatch.setenv("LMUData", str(folder))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return folder

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from medbench_vlmeval.data import load_medsg, prepare_medsg_sample
+from medbench_vlmeval.data import load_medsg
 from medbench_vlmeval.data.medsg import MedSGSample
 from medbench_vlmeval.files import read_jsonl
 
+from ..data.packs import MEDSG, lend_packs
 from ..judging.server import Answer, JudgeServer, Request
 from .running import HOSTS, Host
 
@@ -71,8 +72,7 @@ def _perfect(sample: MedSGSample, convention: str) -> str:
 @pytest.mark.parametrize("convention", ["absolute", "norm1000", "norm1", "yxyx1000"])
 def test_a_perfect_answer_in_any_convention_scores_one(convention: str, tmp_path: Path) -> None:
     host = Host("ms-vlmeval", tmp_path)
-    (tmp_path / "LMUData").mkdir()
-    prepare_medsg_sample(tmp_path / "LMUData")
+    lend_packs(tmp_path / "LMUData", MEDSG)
     samples: Iterator[MedSGSample] = iter(load_medsg("MedSG_sample", tmp_path / "LMUData").samples)
     prompts: list[str] = []
 
