@@ -15,14 +15,12 @@ from scipy.stats import spearmanr
 
 from ..metrics import quadratic_weighted_kappa
 from ..stats import RESAMPLES
-from ..stats.resampling import cluster_positions, resample_weights, tail_percents
+from ..stats.bootstrap import percentile_ends
+from ..stats.resampling import cluster_positions, resample_weights
 from .weighted import Columns, weighted_kappa, weighted_means, weighted_spearman
 
 FEWEST_CLUSTERS = 10
 """Source images below which no interval is given: a bootstrap of a handful is too narrow."""
-
-_MOST_UNDEFINED = 0.05
-"""Share of resamples without a value above which there is no interval."""
 
 
 @dataclass(frozen=True)
@@ -186,9 +184,7 @@ def _ends(
 ) -> tuple[float | None, float | None, str]:
     if drawn is None:
         return None, None, no_interval
-    known = drawn[np.isfinite(drawn)]
-    if len(known) < (1 - _MOST_UNDEFINED) * len(drawn):
-        share = 1 - len(known) / len(drawn)
-        return None, None, f"no interval: undefined in {share:.0%} of the resamples"
-    low, high = np.percentile(known, tail_percents(0.95))
-    return float(low), float(high), ""
+    low, high = percentile_ends(drawn)
+    share = 1 - np.isfinite(drawn).mean()
+    why = f"no interval: undefined in {share:.0%} of the resamples" if low is None else ""
+    return low, high, why

@@ -42,7 +42,7 @@ class AttentionGrounding:
     threshold: float | None
     """What the normalised map had to exceed; None for a map that came binarised."""
     note: str = ""
-    """Why there is no number; empty when there is one."""
+    """Why a number is missing; empty when all are there."""
 
 
 def attention_iou(
@@ -120,6 +120,7 @@ def attention_grounding(
         pointing=float(region[normal == normal.max()].mean()) if total else None,
         energy=float(normal[region].sum()) / total if total else None,
         threshold=None if is_binary else float(threshold),
+        note="" if total else "the map attends no pixel, so that no highest value lies anywhere",
     )
 
 
@@ -130,14 +131,15 @@ def attended_pixels(
     alpha: float = ALPHA,
     side: int = SIDE,
 ) -> NDArray[np.bool_] | None:
-    """The pixels that `attention_iou` counts as attended, at the size of a picture (nearest).
+    """The pixels that `attention_iou` counts as attended with an ROI of a picture's size.
 
-    None for a map without highest and lowest value.
+    Brought to that size (nearest); None for a map without highest and lowest value.
     """
     normal = normalised(np.asarray(map))
     if normal is None:
         return None
-    square = resized_map(normal, (side, side))
+    fits = normal.shape == (size_wh[1], size_wh[0])
+    square = normal if fits else resized_map(normal, (side, side))
     return resized_roi(square > alpha * threshold_otsu(square, nbins=_BINS), size_wh)
 
 

@@ -139,4 +139,4 @@ def _mean_squares(table: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def _ratio(signal: float, total: float) -> float | None:
-    return None if np.isclose(total, 0.0, atol=1e-12) else float(signal / total)
+    return None if abs(total) <= 1e-12 else float(signal / total)

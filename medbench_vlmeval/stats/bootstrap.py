@@ -13,6 +13,7 @@ from .resampling import RESAMPLES, cluster_positions, resample_weights, tail_per
 Statistic = Callable[[NDArray[np.float64]], float | None]
 
 _MOST_UNDEFINED = 0.05
+"""Share of resamples without a value above which there is no interval."""
 
 
 def statistic_interval(
@@ -51,11 +52,32 @@ def statistic_interval(
     if n_clusters < 2:
         return Interval(value, None, None, n_clusters)
     draws = (w for block in resample_weights(n_clusters, n_resamples, seed) for w in block)
-    found = (
+    found = [
         statistic(np.repeat(table, weights.astype(np.intp)[positions], axis=0)) for weights in draws
-    )
-    defined = [number for number in found if number is not None]
-    if len(defined) < (1 - _MOST_UNDEFINED) * n_resamples:
-        return Interval(value, None, None, n_clusters)
-    low, high = np.percentile(defined, tail_percents(level))
-    return Interval(value, float(low), float(high), n_clusters)
+    ]
+    drawn = np.array([np.nan if number is None else number for number in found])
+    low, high = percentile_ends(drawn, level=level)
+    return Interval(value, low, high, n_clusters)
+
+
+def percentile_ends(
+    drawn: NDArray[np.float64], *, level: float = 0.95
+) -> tuple[float, float] | tuple[None, None]:
+    """The ends of a percentile interval, from the values of a statistic in resamples.
+
+    Args:
+        drawn: shape (resamples,), NaN where the statistic is undefined.
+        level: coverage aimed at, in (0, 1).
+
+    Returns:
+        None and None where it is undefined in more than one resample of twenty.
+
+    Raises:
+        ValueError: a level outside (0, 1).
+    """
+    percents = tail_percents(level)
+    defined = drawn[np.isfinite(drawn)]
+    if len(defined) < (1 - _MOST_UNDEFINED) * len(drawn):
+        return None, None
+    low, high = np.percentile(defined, percents)
+    return float(low), float(high)

@@ -134,6 +134,19 @@ def test_the_threshold_is_strict() -> None:
     assert found.attended_share == 0.25
 
 
+def test_a_map_of_the_pictures_size_is_drawn_as_it_is_scored() -> None:
+    values, roi = blob(), blob(centre=(0.4, 0.35)) > 0.5
+    attended = attended_pixels(values, (values.shape[1], values.shape[0]))
+    assert attended is not None
+    assert mask_iou(attended, roi) == attention_iou(values, roi)
+
+
+def test_a_binary_map_without_any_pixel_says_what_is_missing() -> None:
+    found = attention_grounding(np.zeros((8, 8), bool), quarter())
+    assert (found.iou, found.pointing, found.energy) == (0.0, None, None)
+    assert "attends no pixel" in found.note
+
+
 def test_nothing_above_the_threshold_scores_zero() -> None:
     found = attention_grounding(ramp(), quarter(), alpha=3.0)
     assert (found.iou, found.attended_share) == (0.0, 0.0)
