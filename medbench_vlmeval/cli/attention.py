@@ -193,7 +193,9 @@ def _shown_quadrants(runs: Sequence[GroundedRun], counts: Sequence[QuadrantCount
     from ..evaluation.tables import plain_table
     from ..report.quadrants import PATTERNS, QUADRANTS
 
-    header = ("model", "task", "n", *QUADRANTS, *PATTERNS)
+    # the quadrants' full names would fold the models' in a terminal
+    short = [name.replace(" IoU, ", "/").removesuffix(" EA") for name in QUADRANTS]
+    header = ("model", "task", "n", *short, *(name.removesuffix(" edit") for name in PATTERNS))
     rows = [
         (
             it.model,
@@ -205,7 +207,7 @@ def _shown_quadrants(runs: Sequence[GroundedRun], counts: Sequence[QuadrantCount
         for it in counts
         if it.group_by in ("overall", "task")
     ]
-    lines = [plain_table(header, rows)]
+    lines = [plain_table(header, rows, title="Samples by attention IoU / editing accuracy")]
     for run in runs:
         for reason, n in sorted(run.left_out.items()):
             lines.append(f"{run.model}: {n} left out, {reason}")
