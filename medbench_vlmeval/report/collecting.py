@@ -88,7 +88,7 @@ def _collect_archive(archive: Path, found: _Finds) -> None:
     target.mkdir()
     unpacked = unpack_runs(archive, target, whole=found.whole)
     found.problems += unpacked.problems
-    for folder, origin in unpacked.folders.items():
+    for folder, origin in sorted(unpacked.folders.items(), key=lambda it: it[1]):
         _collect_folder(folder, found, origin)
     names = [PurePosixPath(name) for name in unpacked.names]
     found.problems += [f"{archive}: {text}" for text in _not_evaluated(names)]

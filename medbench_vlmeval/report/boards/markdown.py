@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...types import MetricInfo
+from ..direction import better
 from ..safe_text import markdown_text
 from .board import Board, Cell, Row
 from .leaderboard import BoardReport
@@ -163,7 +164,7 @@ def _unmatched(board: Board) -> str:
 def _columns(board: Board) -> str:
     rows = [
         [
-            markdown_text(it.name), it.protocol, "higher" if it.higher_is_better else "lower",
+            markdown_text(it.name), it.protocol, better(it),
             "yes" if it.judged else "no", markdown_text(it.source),
         ]
         for it in board.metrics

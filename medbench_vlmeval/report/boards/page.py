@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...types import MetricInfo
+from ..direction import better
 from ..html_text import asset, rendered
 from ..safe_text import visible
 from .board import Board, Cell
@@ -189,7 +190,7 @@ def _columns(board: Board) -> PageTable:
         ("column", "protocol", "better", "judged", "source"),
         (
             (
-                it.name, it.protocol, "higher" if it.higher_is_better else "lower",
+                it.name, it.protocol, better(it),
                 "yes" if it.judged else "no", it.source,
             )
             for it in board.metrics

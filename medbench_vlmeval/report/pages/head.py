@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...types import MetricInfo
+from ..direction import better
 from ..runs import Run
 from ..table_numbers import count_of, number_of
 
@@ -23,7 +24,7 @@ class Cell:
     n_scored: int
     n_expected: int
     is_best: bool = False
-    """The best of several runs; a tie is nobody's."""
+    """The best of several runs; a tie is nobody's, and nobody is best where no way is better."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ def _cells(run: Run) -> dict[tuple[str, str, str], Cell]:
 
 
 def _with_best(cells: Sequence[Cell | None], metric: MetricInfo) -> tuple[Cell | None, ...]:
+    if better(metric) == "neither":
+        return tuple(cells)
     values = [cell.value for cell in cells if cell and cell.value is not None]
     best = (max if metric.higher_is_better else min)(values, default=None)
     if len(values) < 2 or values.count(best) > 1:  # type: ignore[arg-type]

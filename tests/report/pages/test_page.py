@@ -20,6 +20,7 @@ from medbench_vlmeval.report.runs import Run, RunUnreadable
 from medbench_vlmeval.report.safe_text import visible
 
 from ...evaluation.medq_questions import benchmark, question
+from ..made_runs import changed
 from . import page_runs
 from .page_runs import HOSTILE, page_data
 
@@ -159,6 +160,29 @@ def test_the_best_run_of_a_line_is_marked_and_ties_are_nobodys(tmp_path: Path) -
     assert best == [value == max(values) for value in values]
     same = headline([good, good], metrics_of([good]))["official"][0]
     assert [cell.is_best for cell in same.cells if cell] == [False, False]
+
+
+def test_nobody_is_best_where_no_direction_is_better(tmp_path: Path) -> None:
+    good, bad = (page_runs.edits(tmp_path / name, name, n=n) for name, n in (("a", 6), ("b", 4)))
+    lines = {it.metric.name: it for it in headline([good, bad], metrics_of([good, bad]))["extra"]}
+    assert any(cell.is_best for cell in lines["PSNR_outside"].cells if cell)
+    assert not any(cell.is_best for cell in lines["PSNR_inside"].cells if cell)
+
+
+def test_signs_of_scores_that_were_not_earned_are_told_as_text(tmp_path: Path) -> None:
+    run = changed(page_runs.edits(tmp_path, "A"), gaming=["no_edit in <b>100%</b> of samples"])
+    page, _ = written([run], tmp_path)
+    assert "<li>no_edit in &lt;b&gt;100%&lt;/b&gt; of samples</li>" in page
+
+
+def test_groups_say_how_many_of_their_samples_were_scored(tmp_path: Path) -> None:
+    # The third sample was refused, and belongs to the eyes.
+    run = page_runs.edits(tmp_path, "A")
+    page, _ = written([run], tmp_path)
+    eyes = next(line for line in page.split("<tr>") if '<th scope="row">Eyes</th>' in line)
+    teeth = next(line for line in page.split("<tr>") if '<th scope="row">Teeth</th>' in line)
+    assert '2<span class="muted">/3</span>' in eyes
+    assert "/3</span>" not in teeth
 
 
 def test_what_two_runs_do_not_share_is_said(tmp_path: Path) -> None:
