@@ -167,6 +167,8 @@ class _Watch:
 def _watched(sample: MedEBenchSample, editor: Any, task: AttentionTask) -> dict[str, Any]:
     """Edit one sample and write its maps; what the log says about it."""
     started = time.monotonic()
+    if not sample.instruction.strip():
+        return {"status": Status.DATA_ERROR, "note": "instruction missing"}
     try:
         before = _input(sample, task)
     except (ImageUnreadable, FileNotFoundError) as error:

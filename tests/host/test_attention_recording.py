@@ -263,9 +263,13 @@ def test_half_precision_is_computed_in_single(pix2pix: Any) -> None:
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
 
 
-def test_several_pictures_at_once_are_refused(img2img: Any) -> None:
+def test_several_pictures_at_once_are_refused(img2img: Any, pix2pix: Any) -> None:
     from medbench_vlmeval.models.attention_branches import BranchUnknown
 
+    before = called(pix2pix)
+    with pytest.raises(BranchUnknown, match="in a batch of 6 of StableDiffusionInstructPix2Pix"):
+        recorded(pix2pix, num_images_per_prompt=2)
+    np.testing.assert_array_equal(called(pix2pix), before)
     with pytest.raises(BranchUnknown, match="one picture at a time"):
         recorded(img2img, num_images_per_prompt=2)
     with pytest.raises(BranchUnknown, match="one picture at a time"):

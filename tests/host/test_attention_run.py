@@ -283,3 +283,15 @@ def test_a_judged_run_is_joined_to_quadrants(config: Path, tmp_path: Path) -> No
     assert plot.read_bytes().startswith(b"<?xml")
     wrong = medbench("attention-quadrants", run, "--plot", tmp_path / "q.pdf")
     assert wrong.exit_code == 2
+
+
+def test_a_sample_without_instruction_does_not_stop_the_others(
+    config: Path, tmp_path: Path
+) -> None:
+    rows = {1: {"prompt": " "}}
+    source = write_official(tmp_path / "other", [1, 2], rows=rows)
+    prepare_medebench(source, progress=False, replace=True)
+    done = watch(config, tmp_path / "maps")
+    assert done.exit_code == 0, done.output
+    assert "1 maps in" in done.output
+    assert "sample 1: instruction missing" in done.output
