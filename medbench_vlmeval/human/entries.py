@@ -86,7 +86,7 @@ class Entries:
             self._say(name, None, "no rows", "give the table that was filled in")
         for number in table.ragged:
             self._say(
-                name, number, "more cells than columns", "put texts with separators in quotes"
+                name, number, "more cells than columns", "put cells that hold a separator in quotes"
             )
         first_rater = table.rows[0].cells["rater"].strip() if table.rows else ""
         for row in table.rows:

@@ -35,7 +35,7 @@ class FilledTable:
     columns: tuple[str, ...]
     rows: tuple[FilledRow, ...]
     ragged: tuple[int, ...]
-    """Rows with more cells than columns: a text that lost its quotes."""
+    """Rows with more cells than columns: a text, or a decimal comma, without its quotes."""
     extra: tuple[str, ...]
     """Columns that no sheet has."""
 
@@ -66,7 +66,7 @@ class FilledTable:
             path,
             columns,
             tuple(FilledRow(n, dict(_padded(columns, row))) for n, row in filled),
-            tuple(n for n, row in filled if any(cell.strip() for cell in row[len(columns) :])),
+            tuple(n for n, row in filled if len(row) > len(columns)),
             tuple(name for name in columns if name and name not in required),
         )
 

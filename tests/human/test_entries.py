@@ -301,3 +301,36 @@ def test_the_hash_of_cells_sees_every_word_and_its_column() -> None:
     assert one == cells_sha256({"a": " x\r\n y ", "b": "z"})
     assert one != cells_sha256({"a": "x", "b": "y z"})
     assert one != cells_sha256({"b": "x y", "a": "z"})
+
+
+def test_a_decimal_comma_that_lost_its_quotes_shifts_no_rating(
+    key: SheetKey, out: Path, tmp_path: Path
+) -> None:
+    rows = filled(out, key)
+    path = write_rows(tmp_path / "A.csv", rows)
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    blank = lines[1].split(",")
+    blank[-5:] = ["7", "5", "8", "9", "", ""]  # EA 7,5 by hand; the last cells are empty
+    path.write_text("\n".join([lines[0], ",".join(blank), *lines[2:]]), encoding="utf-8")
+    found = read(key, path)
+    assert 1 not in {entry.item for entry in found.entries if entry.rater == "A"}
+    assert str(found.problems[0]) == (
+        "A.csv, row 2: more cells than columns; put cells that hold a separator in quotes"
+    )
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"], ids=["CR", "LF", "CRLF"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+def test_a_comment_with_line_break_quotes_and_separators_comes_back_whole(
+    key: SheetKey, out: Path, tmp_path: Path, delimiter: str, end: str
+) -> None:
+    rows = filled(out, key)
+    rows[2]["comment"] = 'The "edge", blurred;\tsee\nright'
+    rows[1]["EA"] = "7,5"
+    path = write_rows(tmp_path / "A.csv", rows, delimiter=delimiter)
+    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", end)
+    path.write_bytes(text.encode("utf-8"))
+    entries = {entry.item: entry for entry in read(key, path).entries}
+    assert entries[3].comment == rows[2]["comment"]
+    assert entries[2].ratings["EA"] == 7.5
+    assert len(entries) == len(rows)
