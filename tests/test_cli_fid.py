@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from medbench_vlmeval.cli import main
 from medbench_vlmeval.data import load_medebench, prepare_medebench
 from medbench_vlmeval.evaluation import set_distances
+from medbench_vlmeval.features import EXTRACTORS
 from medbench_vlmeval.files import sha256_file
 
 from .data.releases import picture, write_official
@@ -95,12 +96,10 @@ def test_a_weight_file_of_ones_own(run: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ((), "this package downloads nothing"),
-        (("--weights", "x.pth"), "SHA-256 together"),
         (("--weights", "x.pth", "--weights-sha256", "a" * 64), "no such weight file"),
-        (("--extractor", "vgg"), "expected an extractor among"),
         (("--reference", "nowhere"), "changed, previous or a folder"),
     ],
-    ids=["no weights", "no hash", "no file", "unknown", "no reference"],
+    ids=["no weights", "no file", "no reference"],
 )
 def test_what_is_missing_is_named_in_one_line(
     run: Path, arguments: tuple[str, ...], message: str
@@ -109,3 +108,24 @@ def test_what_is_missing_is_named_in_one_line(
     assert (result.exit_code, message in result.output) == (1, True), result.output
     assert "Traceback" not in result.output
     assert not list(run.glob("*_fid.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--weights", "x.pth"), "--weights-sha256 together"),
+        (("--weights-sha256", "a" * 64), "--weights-sha256 together"),
+        (("--extractor", "vgg"), "'inception', 'efficientnet_lite0'"),
+    ],
+    ids=["no hash", "no file", "unknown"],
+)
+def test_options_that_do_not_fit_are_told_before_any_run_is_read(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = medbench("fid", tmp_path, *arguments)
+    assert (result.exit_code, message in result.output) == (2, True), result.output
+
+
+def test_the_extractors_of_the_command_are_those_of_the_library() -> None:
+    (option,) = [it for it in main.commands["fid"].params if it.name == "extractor"]
+    assert tuple(option.type.choices) == EXTRACTORS

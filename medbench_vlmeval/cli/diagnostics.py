@@ -13,14 +13,17 @@ from ..files import to_plain
 if TYPE_CHECKING:
     from ..evaluation.fid_runs import FinishedEdits
 
+_EXTRACTORS = ("inception", "efficientnet_lite0")
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--extractor",
+    type=click.Choice(_EXTRACTORS),
     default="inception",
     show_default=True,
-    help="inception (FID and KID) or efficientnet_lite0 (offline, not FID).",
+    help="inception: FID and KID; efficientnet_lite0: offline, and not FID.",
 )
 @click.option(
     "--weights",
@@ -50,6 +53,11 @@ def fid(
     from ..evaluation.fid_runs import measured_runs, shown_distances
     from ..features import extractor_named
 
+    if (weights is None) != (weights_sha256 is None):
+        raise click.UsageError(
+            "expected --weights and --weights-sha256 together; print the hash with sha256sum FILE "
+            "and compare it with the one published beside the file"
+        )
     found = measured_runs(
         [_finished(path) for path in runs],
         lambda: extractor_named(extractor, weights=weights, weights_sha256=weights_sha256),
