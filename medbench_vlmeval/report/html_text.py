@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import __version__
 from ..files import to_plain
+from .safe_text import visible
 
 _FOLDER = "html"
 
@@ -27,9 +28,9 @@ def rendered(
 ) -> str:
     """A template of ``report/html`` filled in; it should extend ``base.html``.
 
-    Every value is escaped unless it is a `markupsafe.Markup`. The page's Content-Security-Policy
-    allows the scripts given here by their hashes, images, styles, and nothing else: no connection,
-    no frame, no form.
+    Every value is escaped unless it is a `markupsafe.Markup`, and characters without a glyph stand
+    there as their code points. The page's Content-Security-Policy allows the scripts given here by
+    their hashes, images, styles, and nothing else: no connection, no frame, no form.
 
     Args:
         template: file name below ``report/html``.
@@ -70,11 +71,22 @@ def templates(load: Callable[[str], str]) -> Any:
         loader=jinja2.FunctionLoader(load),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=with_code_points,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(number=shown_number, thousands=lambda number: f"{number:,}")
     return environment
+
+
+def with_code_points(value: Any) -> Any:
+    """Text of others with what has no glyph as code points, as `visible`; lines stay lines.
+
+    Anything that is no text, or is markup already, is kept.
+    """
+    if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
+        return value
+    return "\n".join(visible(line) for line in value.split("\n"))
 
 
 def asset(name: str) -> str:

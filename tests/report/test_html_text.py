@@ -78,6 +78,17 @@ def test_values_of_a_template_are_escaped(monkeypatch: pytest.MonkeyPatch) -> No
     assert rendered("t.html", text="<b>&") == "<p>&lt;b&gt;&amp;</p>"
 
 
+def test_characters_without_a_glyph_stand_in_a_template_as_code_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "medbench_vlmeval.report.html_text.asset",
+        lambda name: "<p>{{ text }} {{ number }}</p>" if name == "t.html" else asset(name),
+    )
+    page = rendered("t.html", text="\u202ertl \x1b[31m\nsecond line", number=3)
+    assert page == "<p>&lt;U+202E&gt;rtl &lt;U+001B&gt;[31m\nsecond line 3</p>"
+
+
 def test_a_missing_package_names_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'medbench-vlmeval\[report\]'"):

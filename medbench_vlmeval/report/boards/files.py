@@ -14,7 +14,7 @@ from ...files import write_json_atomic, write_text_atomic
 from ...naming import file_stem
 from ..html_text import needed_for_reports
 from ..published import PublishedCell
-from ..safe_text import spreadsheet_text
+from ..safe_text import spreadsheet_text, visible
 from .board import Board, Cell, CellKey, Row
 from .comparability import LeftOut
 from .leaderboard import BoardReport
@@ -143,7 +143,7 @@ def _csv_cell(value: Any) -> Any:
         return int(value)
     if isinstance(value, (tuple, list)):
         value = "; ".join(map(str, value))
-    return spreadsheet_text(value) if isinstance(value, str) else value
+    return spreadsheet_text(visible(value)) if isinstance(value, str) else value
 
 
 def _write_page(report: BoardReport, path: Path) -> Path:

@@ -81,6 +81,7 @@ def test_no_text_of_a_csv_is_a_formula_and_negative_numbers_stay_numbers(
             continue
         for row in csv_rows(text):
             for column, value in row.items():
+                assert value.isprintable()
                 if value.startswith(("=", "+", "-", "@", "\t", "\r")):
                     float(value)
                     seen.add(column)
