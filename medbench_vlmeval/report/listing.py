@@ -66,11 +66,17 @@ def runs_table(runs: Iterable[FinishedRun]) -> str:
     for dataset, members in by_dataset.items():
         console.print(_table(dataset, members))
     places = [
-        f"{visible(run.model)}: {visible(run.place)}"
+        f"{visible(run.model)}: {visible(run.place)}{_state(run)}"
         for group in by_dataset.values()
         for run in group
     ]
     return stream.getvalue() + "\n".join(places)
+
+
+def _state(run: FinishedRun) -> str:
+    if run.manifest.get("complete", True):
+        return ""
+    return f" (not complete: {visible(str(run.manifest.get('judge_note') or 'see its manifest'))})"
 
 
 def _table(dataset: str, runs: list[FinishedRun]) -> Table:

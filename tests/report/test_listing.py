@@ -80,3 +80,8 @@ def test_runs_in_an_archive_are_listed_by_the_archive(tmp_path: Path) -> None:
             stream.write(path, f"A/{path.name}")
     assert runs_table(listed(archive.parent)).endswith(f"A: {archive}: A")
     assert listed(tmp_path / "runs")[0].place == str(run.manifest_path.parent)
+
+
+def test_a_run_that_is_not_complete_says_why(tmp_path: Path) -> None:
+    choices(tmp_path, "A", [True], complete=False, judge_note="the judge \x1b[31mstopped")
+    assert runs_table(listed(tmp_path)).endswith("(not complete: the judge <U+001B>[31mstopped)")

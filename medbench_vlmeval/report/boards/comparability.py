@@ -118,7 +118,7 @@ def _most_typical(runs: Sequence[Run]) -> Run | None:
 
 def _newest(runs: Sequence[Run]) -> tuple[tuple[Standing, ...], tuple[LeftOut, ...]]:
     by_model: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: run.created, reverse=True):
+    for run in sorted(runs, key=_age, reverse=True):
         by_model.setdefault(run.model, []).append(run)
     standing, older = [], []
     for model in sorted(by_model):
@@ -126,6 +126,11 @@ def _newest(runs: Sequence[Run]) -> tuple[tuple[Standing, ...], tuple[LeftOut, .
         standing.append(Standing(first))
         older += [LeftOut(run, _why_older(run, first)) for run in rest]
     return tuple(standing), tuple(older)
+
+
+def _age(run: Run) -> tuple[str, str]:
+    # Two runs of one second are told apart by the stamp that VLMEvalKit names their folders by.
+    return run.created, run.manifest_path.parent.name
 
 
 def _why_older(run: Run, newest: Run) -> str:

@@ -122,11 +122,11 @@ def _verdict(
     other_terms = _other_terms(run, published.metric, table, board)
     if other_terms:
         return "not comparable", other_terms
-    if published.is_doubtful:
-        return "doubtful figure", published.note
     sizes = _other_sizes(measured, published)
     if sizes and not _nearly_equal(measured.n_expected, published.n):
         return "not comparable", sizes
+    if published.is_doubtful:
+        return "doubtful figure", published.note
     if measured.low is None or measured.high is None:
         return "no interval", "fewer than two clusters were scored"
     reaches_in = (

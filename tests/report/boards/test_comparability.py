@@ -145,6 +145,13 @@ def test_the_newest_run_of_a_model_stands_and_the_others_are_listed(tmp_path: Pa
     assert older.reason == f"older run of A: {EARLY}, the newest {LATE}"
 
 
+def test_of_two_runs_of_one_second_the_one_with_the_later_stamp_stands(tmp_path: Path) -> None:
+    runs = [choices(tmp_path, "A", HITS, stamp=stamp, created=LATE) for stamp in ("T1", "T2")]
+    for given in (runs, runs[::-1]):
+        (standing,) = compared(given).standing
+        assert standing.run.manifest_path.parent.name == "T2"
+
+
 def test_a_newer_run_that_is_not_complete_does_not_displace_a_complete_one(tmp_path: Path) -> None:
     first = choices(tmp_path, "A", HITS, stamp="T1", created=EARLY)
     second = choices(tmp_path, "A", HITS, stamp="T2", created=LATE, complete=False)

@@ -87,7 +87,17 @@ def test_groups_are_compared_with_groups(gpt_5: Board) -> None:
 
 
 def test_doubtful_figures_are_no_difference(tmp_path: Path) -> None:
-    made = board_of(compared([choices(tmp_path, "GPT4o", [False] * 20)]))
+    few = board_of(compared([choices(tmp_path, "GPT4o", [False] * 20)]))
+    assert {it.verdict for it in reproduced_cells(few)} == {"not comparable"}
+    sizes = {"Overall": 1305, "Yes-or-No": 558, "What": 258, "How": 489}
+    by = {"Overall": "overall"}
+    made = measuring(
+        few,
+        {
+            CellKey("accuracy", by.get(group, "question_type"), group): Cell(0.1, 0, 0.2, n, n, n)
+            for group, n in sizes.items()
+        },
+    )
     cells = reproduced_cells(made)
     assert {cell.verdict for cell in cells} == {"doubtful figure"}
     assert "The three columns give 64.85" in cell_of(cells, metric="accuracy").why
