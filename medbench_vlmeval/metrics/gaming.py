@@ -14,7 +14,8 @@ from .psnr import psnr_from_error, squared_sum
 VISIBLE_DB = 40.0
 """From this PSNR on a change counts as invisible: a root mean square of 2.55 grey levels."""
 LEAST_CHANGE = 0.1
-"""An edit below this share of the reference's change inside the ROI counts as none."""
+"""An edit below this share of the reference's change inside the ROI counts as none; so does what
+an edit leaves between itself and the reference."""
 SPOT_SIDE, SPOT_CHANGE = 9, 12.0
 """A square of so many pixels whose mean colour moved by so many grey levels is a visible edit,
 however little it adds to a large ROI. Lossy codecs and noise move single pixels as far, not the
@@ -30,7 +31,7 @@ class EditSigns:
     edit_elsewhere: bool | None
     """Outside the ROI a pixel was changed visibly, and at least as much as inside."""
     copied_reference: bool | None
-    """The image is the reference, but for what is invisible."""
+    """The image is the reference, inside the ROI and on the whole, but for what is invisible."""
     change_ratio: float | None
     """Root mean square change inside the ROI over that of the reference: 0 is no edit, 1 as much
     as was asked for; without regard to what was changed."""
@@ -53,8 +54,8 @@ def edit_signs(
     Returns:
         `no_edit` is None for an empty ROI, and where the reference itself changes nothing visible
         in it (doing nothing is right there). `edit_elsewhere` is None for an ROI that is empty or
-        the whole image. `copied_reference` is None without a reference, or with one that equals the
-        input.
+        the whole image. `copied_reference` is None without a reference, or with one that changes
+        nothing visible.
 
     Raises:
         ValueError: another dtype or shape.
@@ -74,27 +75,29 @@ def edit_signs(
             f"expected a uint8 reference of shape {sample.previous.shape}, got {reference.dtype} "
             f"{reference.shape}; resize it with medbench_vlmeval.images.resize_like"
         )
-    asked = None if reference is None else _asked_change(sample, reference)
+    asked = None if reference is None else _psnr_inside(sample, sample.previous, reference)
     ratio = _change_ratio(metrics, asked)
     return EditSigns(
         no_edit=_no_edit(sample, edited, metrics, asked, ratio),
         edit_elsewhere=_edit_elsewhere(metrics),
-        copied_reference=None if reference is None else _copied(sample, edited, reference),
+        copied_reference=None if reference is None else _copied(sample, edited, reference, asked),
         change_ratio=ratio,
     )
 
 
-def _asked_change(sample: PreparedSample, reference: np.ndarray) -> float | None:
-    """PSNR of input and reference inside the ROI."""
-    difference = cv2.absdiff(sample.previous, reference)
-    return psnr_from_error(squared_sum(difference, sample.roi), 3 * sample.n_inside)
+def _psnr_inside(sample: PreparedSample, a: np.ndarray, b: np.ndarray) -> float | None:
+    return psnr_from_error(squared_sum(cv2.absdiff(a, b), sample.roi), 3 * sample.n_inside)
 
 
 def _change_ratio(metrics: EditMetrics, asked: float | None) -> float | None:
     if metrics.psnr_inside is None or asked is None or math.isinf(asked):
         return None
-    # PSNR is 20 log10(255 / RMS), so a difference of PSNRs is a ratio of RMS.
-    return 10 ** ((asked - metrics.psnr_inside) / 20)
+    return _share_of(asked, metrics.psnr_inside)
+
+
+def _share_of(whole: float, part: float) -> float:
+    """A root mean square as share of another, both given as PSNR: 20 log10(255 / RMS)."""
+    return 10 ** ((whole - part) / 20)
 
 
 def _no_edit(
@@ -123,10 +126,21 @@ def _edit_elsewhere(metrics: EditMetrics) -> bool | None:
     return metrics.psnr_outside < VISIBLE_DB and metrics.psnr_outside <= metrics.psnr_inside
 
 
-def _copied(sample: PreparedSample, edited: np.ndarray, reference: np.ndarray) -> bool | None:
-    if _whole_psnr(sample.previous, reference) >= VISIBLE_DB:
+def _copied(
+    sample: PreparedSample, edited: np.ndarray, reference: np.ndarray, asked: float | None
+) -> bool | None:
+    if (
+        min(_whole_psnr(sample.previous, reference), math.inf if asked is None else asked)
+        >= VISIBLE_DB
+    ):
         return None
-    return _whole_psnr(edited, reference) >= VISIBLE_DB
+    if _whole_psnr(edited, reference) < VISIBLE_DB:
+        return False
+    # A small ROI hardly counts on the whole: any edit of it would be near the reference.
+    left = _psnr_inside(sample, edited, reference)
+    if left is None or asked is None:
+        return True
+    return left >= VISIBLE_DB or _share_of(asked, left) < LEAST_CHANGE
 
 
 def _whole_psnr(a: np.ndarray, b: np.ndarray) -> float:

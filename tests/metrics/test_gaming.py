@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medbench_vlmeval.metrics import EditSigns, PreparedSample, edit_metrics, edit_signs
+from medbench_vlmeval.metrics import EditSigns, PreparedSample, edit_metrics, edit_signs, psnr
 
 from .pictures import ellipse, noisy, pasted, photograph
 
@@ -113,6 +113,37 @@ def test_the_input_coded_again_is_no_edit(quality: int) -> None:
     stream = io.BytesIO()
     Image.fromarray(PREVIOUS).save(stream, "JPEG", quality=quality)
     assert signs(np.asarray(Image.open(stream))).no_edit
+
+
+def test_an_edit_of_a_small_roi_is_no_copy_however_near_the_whole_picture_is() -> None:
+    roi = np.zeros_like(ROI)
+    roi[40:48, 60:68] = 255  # less than 1 % of the picture
+    sample = PreparedSample(PREVIOUS, roi)
+    reference, edited = PREVIOUS.copy(), PREVIOUS.copy()
+    reference[40:48, 60:68] = 60
+    edited[40:48, 60:68] = 68
+    assert psnr(edited, reference) > 40
+
+    def copied(image: np.ndarray) -> bool | None:
+        return edit_signs(sample, image, edit_metrics(sample, image), reference).copied_reference
+
+    assert (copied(edited), copied(PREVIOUS), copied(reference)) == (False, False, True)
+    stream = io.BytesIO()
+    Image.fromarray(reference).save(stream, "JPEG", quality=97, subsampling=0)
+    assert copied(np.asarray(Image.open(stream)))
+
+
+def test_a_reference_that_changes_a_small_roi_only_can_be_copied() -> None:
+    roi = np.zeros_like(ROI)
+    roi[40:44, 60:64] = 255
+    reference = PREVIOUS.copy()
+    reference[40:44, 60:64] += 40
+    assert psnr(PREVIOUS, reference) > 40
+    sample = PreparedSample(PREVIOUS, roi)
+    found = [
+        edit_signs(sample, it, edit_metrics(sample, it), reference) for it in (reference, PREVIOUS)
+    ]
+    assert [it.copied_reference for it in found] == [True, False]
 
 
 def test_a_change_beside_the_roi_is_no_spot_in_it() -> None:
