@@ -181,7 +181,7 @@ def _sign_scores(signs: EditSigns) -> dict[str, Score]:
         NO_EDIT.name: _sign(signs.no_edit, "no ROI, or the reference changes nothing in it"),
         EDIT_ELSEWHERE.name: _sign(signs.edit_elsewhere, "the ROI is empty or fills the image"),
         COPIED_REFERENCE.name: _sign(
-            signs.copied_reference, "no readable reference, or it equals the input"
+            signs.copied_reference, "no readable reference, or it changes nothing visible"
         ),
     }
 

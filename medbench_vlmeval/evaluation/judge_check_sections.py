@@ -8,7 +8,7 @@ from typing import Any
 
 from .judge_check_findings import Findings
 from .judge_check_numbers import Agreement, Sanity, Shift
-from .judge_check_words import in_cell
+from .judge_check_words import in_cell, shown_samples
 
 _AGREEMENT = (
     *("column", "n", "equal", "mean difference", "mean distance", "weighted kappa", "kappa"),
@@ -122,8 +122,8 @@ def _shift_row(it: Shift) -> tuple[str, ...]:
 def _asked(facts: Mapping[str, Any]) -> Iterator[str]:
     options = facts["options"]
     yield (
-        f"{len(facts['samples'])} samples, the first of those drawn with seed {options['seed']}; "
-        f"checks: {', '.join(options['checks']) or 'none but the second judge'}"
+        f"{shown_samples(len(facts['samples']))}, the first of those drawn with seed "
+        f"{options['seed']}; checks: {', '.join(options['checks']) or 'none but the second judge'}"
     )
     yield _judge_line("judge", facts["judge"])
     if facts["second_judge"] is not None:

@@ -9,7 +9,7 @@ from .judge_check_asking import FIRST
 from .judge_check_findings import Findings
 from .judge_check_numbers import Agreement, Measured, Replies
 from .judge_check_plan import CheckPlan, Limits
-from .judge_check_words import UNREADABLE, is_told_apart, shown, shown_share
+from .judge_check_words import UNREADABLE, is_told_apart, shown, shown_samples, shown_share
 
 FEW_SAMPLES = 10
 
@@ -98,4 +98,5 @@ def _of_replies(found: Iterable[Replies], limits: Limits, second: str) -> Iterat
 
 def _of_size(n: int) -> Iterator[str]:
     if n < FEW_SAMPLES:
-        yield f"only {n} samples are behind these numbers, too few to rely on"
+        verb = "is" if n == 1 else "are"
+        yield f"only {shown_samples(n)} {verb} behind these numbers, too few to rely on"

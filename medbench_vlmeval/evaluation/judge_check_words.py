@@ -41,8 +41,8 @@ def _expected(it: Sanity, plan: CheckPlan) -> str:
     word = "at least" if wanted.at_least else "at most"
     return (
         f"sanity: {wanted.text} gets {wanted.column} of {word} {wanted.limit:g} of "
-        f"{plan.top(wanted.column):g} in {shown(it.passed, percent=True)} of {it.passed.n} samples"
-        f", mean {shown(it.mean)}"
+        f"{plan.top(wanted.column):g} in {shown(it.passed, percent=True)} of "
+        f"{shown_samples(it.passed.n)}, mean {shown(it.mean)}"
     )
 
 
@@ -96,6 +96,11 @@ def in_cell(it: Measured, *, percent: bool = False, sign: bool = False) -> str:
 def _number(form: str, value: float) -> str:
     # No "-0.00": rounding has no sign.
     return form.format(round(value, 4) + 0.0).replace("-0.00", "0.00").replace("%", " %")
+
+
+def shown_samples(n: int) -> str:
+    """A number of samples in words."""
+    return "1 sample" if n == 1 else f"{n} samples"
 
 
 def shown_share(share: float | None) -> str:

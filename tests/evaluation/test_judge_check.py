@@ -519,3 +519,9 @@ def test_names_of_models_make_no_markup_on_the_page(make_data: MakeData, tmp_pat
     assert "<img" not in page
     assert "](http" not in page
     assert len(re.findall("^# ", page, re.MULTILINE)) == 1
+
+
+def test_one_sample_is_said_to_be_too_few(check: Callable[..., CheckResult]) -> None:
+    result = check(honest, n=1, checks=("sanity",))
+    assert result.warnings[-1] == "only 1 sample is behind these numbers, too few to rely on"
+    assert any("of 1 sample, mean" in line for line in result.lines)
