@@ -23,6 +23,7 @@ from medbench_vlmeval.editing import EditStore, read_edit_reply
 from medbench_vlmeval.images import encode_png, read_rgb
 from medbench_vlmeval.types import Status
 
+from ..data.packs import MEDEBENCH, lend_packs
 from .environments import ROOT, build, unpack
 from .running import Host
 
@@ -46,7 +47,7 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "LMUData").mkdir()
+    lend_packs(tmp_path / "LMUData", MEDEBENCH)
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     monkeypatch.setenv("MEDBENCH_VLMEVAL_STORE", str(tmp_path / "store"))
     # VLMEvalKit is imported first: what it registers must outlive this test.

@@ -13,6 +13,7 @@ from PIL import Image
 from medbench_vlmeval.editing import read_edit_reply
 from medbench_vlmeval.types import Status
 
+from ..data.packs import MEDEBENCH, lend_packs
 from .tiny_pipelines import (
     quiet_torch,
     save_flux_kontext,
@@ -308,7 +309,7 @@ def test_a_rank_of_torchrun_uses_the_current_device_and_its_own_questions(
 
     for name, value in {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}.items():
         monkeypatch.setenv(name, value)
-    (tmp_path / "LMUData").mkdir()
+    lend_packs(tmp_path / "LMUData", MEDEBENCH)
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     from vlmeval.dataset import build_dataset
 

@@ -13,12 +13,14 @@ from PIL import Image
 from medbench_vlmeval.editing import read_edit_reply
 from medbench_vlmeval.types import Status
 
+from ..data.packs import MEDEBENCH, lend_packs
+
 pytestmark = pytest.mark.host
 
 
 @pytest.fixture
 def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    (tmp_path / "LMUData").mkdir()
+    lend_packs(tmp_path / "LMUData", MEDEBENCH)
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     from vlmeval.dataset import build_dataset
 
