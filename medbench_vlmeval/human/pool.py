@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import sha256_bytes
+from ..files import sha256_bytes, sha256_file
 from ..images import ImageUnreadable, encode_png, read_rgb
 
 
@@ -22,13 +22,20 @@ class ImagePool:
 
     folder: Path
 
-    def add(self, path: Path, what: str) -> Path:
+    def add(self, path: Path, what: str, sha256: str | None = None) -> Path:
         """The image of a file, in the pool.
 
+        Args:
+            path: the file.
+            what: it is, for messages.
+            sha256: of the file that the judge saw; None where that is not known.
+
         Raises:
-            Unsuitable: it cannot be read; the message says `what` it was.
+            Unsuitable: it cannot be read, or is another file than the judge saw.
         """
         try:
+            if sha256 is not None and sha256_file(path) != sha256:
+                raise Unsuitable(f"{what} is not the one that was evaluated")
             data = encode_png(read_rgb(path).pixels)
         except (ImageUnreadable, OSError) as error:
             raise Unsuitable(f"{what} cannot be read") from error

@@ -129,10 +129,10 @@ class RatedRuns:
         return ["first", "second"] if self.rubric is PAIRS else ["image"]
 
     def _image(self, shown: ShownSample, role: str) -> Path:
-        path = next((image.found for image in shown.images if image.role == role), None)
-        if path is None:
+        image = next((it for it in shown.images if it.role == role), None)
+        if image is None or image.found is None:
             raise Unsuitable(f"the image `{role}` is missing")
-        return self.pool.add(path, f"the image `{role}`")
+        return self.pool.add(image.found, f"the image `{role}`", image.sha256)
 
     def _answer(self, number: int, index: int) -> Answer:
         row = self._rows[number][index]
@@ -159,7 +159,8 @@ class RatedRuns:
         if Path(name).name != name:
             # A run may come from elsewhere; it must not put other files before raters.
             raise Unsuitable("an edited image lies outside its run")
-        return self.pool.add(self.runs[number].beside("_images") / name, "an edited image")
+        path = self.runs[number].beside("_images") / name
+        return self.pool.add(path, "an edited image", row["edited"].get("sha256"))
 
     def _reply(self, number: int, index: int) -> str:
         status = self._rows[number][index].get("reply_status")

@@ -9,6 +9,7 @@ from typing import Any
 
 from medbench_vlmeval.data.medq import MedQData, MedQQuestion
 from medbench_vlmeval.evaluation.medq_reasoning import MedQReasoningResult, evaluate_medq_reasoning
+from medbench_vlmeval.files import sha256_file
 from medbench_vlmeval.judging import JudgeSettings, PromptTemplate
 from medbench_vlmeval.judging.medq import (
     DIMENSIONS,
@@ -52,7 +53,7 @@ def question(folder: Path, index: int, kind: ReasoningKind = "caption", **change
         "kind": kind,
         "question": "",
         "images": tuple(images),
-        "sha256": ("0" * 64,) * len(images),
+        "sha256": tuple(map(sha256_file, images)),
         "case": str(index),
         "description": REFERENCE[kind],
         "modality": "CT",

@@ -148,7 +148,12 @@ def test_samples_that_a_model_did_not_answer_are_skipped_and_counted(
     tmp_path: Path, runs: list[Run]
 ) -> None:
     lazy = edit_run(tmp_path, "Lazy", varied(1), without_picture=(0, 1, 2))
-    (lazy.beside("_images") / "03ab.png").write_bytes(b"\x89PNG no picture")
+    damaged = lazy.beside("_images") / "03ab.png"
+    before = sha256_file(damaged)
+    damaged.write_bytes(b"\x89PNG no picture")
+    scores = lazy.beside("_scores.jsonl")
+    scores.write_text(scores.read_text().replace(before, sha256_file(damaged)), encoding="utf-8")
+    lazy = Run.at(lazy.manifest_path)
     (tmp_path / "data" / "reference" / "4.png").unlink()
     done = export_sheets([runs[0], lazy], tmp_path / "out", ExportChoices(n_samples=99))
     assert done.key.left_out == {
@@ -167,6 +172,21 @@ def test_a_run_cannot_put_other_files_before_raters(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("00ab.png", "../../secret.png"), encoding="utf-8")
     key = exported(tmp_path / "out", [Run.at(run.manifest_path)])
     assert key.left_out == {"an edited image lies outside its run": 1}
+
+
+def test_only_pictures_that_the_judge_saw_are_put_before_raters(
+    tmp_path: Path, runs: list[Run]
+) -> None:
+    coloured(runs[1].beside("_images") / "01ab.png", 99)
+    shown = runs[0].beside("_samples.jsonl")
+    lines = [json.loads(line) for line in shown.read_text(encoding="utf-8").splitlines()]
+    lines[2]["images"][0]["sha256"] = "0" * 64
+    shown.write_text("".join(json.dumps(it) + "\n" for it in lines), encoding="utf-8")
+    key = exported(tmp_path / "out", runs)
+    assert key.left_out == {
+        "an edited image is not the one that was evaluated": 1,
+        "the image `previous` is not the one that was evaluated": 1,
+    }
 
 
 def test_an_empty_folder_may_be_there_already(tmp_path: Path, runs: list[Run]) -> None:
@@ -344,9 +364,13 @@ def test_the_judges_verdicts_are_on_the_raters_scale(tmp_path: Path) -> None:
 def test_pictures_of_any_mode_are_taken_as_the_scoring_reads_them(tmp_path: Path) -> None:
     run = edit_run(tmp_path, "M", varied(1), n=1)
     path = run.beside("_images") / "00ab.png"
+    before = sha256_file(path)
     coloured(path, 3)
     with Image.open(path) as image:
         image.convert("LA").save(path)
+    scores = run.beside("_scores.jsonl")
+    scores.write_text(scores.read_text().replace(before, sha256_file(path)), encoding="utf-8")
+    run = Run.at(run.manifest_path)
     exported(tmp_path / "out", [run])
     shown = sheet_path(tmp_path / "out").parent / "images" / "item_0001.png"
     assert (read_rgb(shown).pixels == read_rgb(path).pixels).all()
