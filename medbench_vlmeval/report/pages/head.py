@@ -23,6 +23,10 @@ class Cell:
     high: float | None
     n_scored: int
     n_expected: int
+    n_answered: int
+    floor: float | None = None
+    ceiling: float | None = None
+    """The value if what could not be scored had got the worst or the best one."""
     is_best: bool = False
     """The best of several runs; a tie is nobody's, and nobody is best where no way is better."""
 
@@ -102,6 +106,9 @@ def _cells(run: Run) -> dict[tuple[str, str, str], Cell]:
             number_of(line, "high"),
             count_of(line, "n_scored"),
             count_of(line, "n_expected"),
+            count_of(line, "n_answered"),
+            number_of(line, "floor"),
+            number_of(line, "ceiling"),
         )
         for line in run.table
     }

@@ -20,7 +20,7 @@ from medbench_vlmeval.report.runs import Run, RunUnreadable
 from medbench_vlmeval.report.safe_text import visible
 
 from ...evaluation.medq_questions import benchmark, question
-from ..made_runs import changed
+from ..made_runs import changed, rewritten
 from . import page_runs
 from .page_runs import HOSTILE, page_data
 
@@ -303,3 +303,17 @@ def test_the_licences_of_what_is_inlined_are_on_the_page(tmp_path: Path) -> None
 
 def test_hidden_signs_of_the_fixture_are_really_there() -> None:
     assert {"<U+001B>", "<U+202E>"} <= set(re.findall(r"<U\+\w+>", visible(HOSTILE)))
+
+
+def test_a_mean_says_how_many_answered_and_what_was_not_scored_could_make_of_it(
+    tmp_path: Path,
+) -> None:
+    run = page_runs.edits(tmp_path, "A")
+    line = next(it for it in run.table if (it["group_by"], it["metric"]) == ("overall", "CP"))
+    old = ",".join(line.values())
+    new = {**line, "n_answered": "4", "n_scored": "3", "floor": "0.25", "ceiling": "0.75"}
+    run = rewritten(run, "_acc.csv", lambda text: text.replace(old, ",".join(new.values())))
+    page, _ = written([run], tmp_path)
+    row = next(it for it in page.split("<tr>") if '<th scope="row"' in it and ">CP ↑" in it)
+    assert "all: 0.250 – 0.750" in row
+    assert '3<span class="muted">/6, 4 answered</span>' in row
