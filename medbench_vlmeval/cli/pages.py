@@ -95,7 +95,9 @@ def _tell(page: PageWritten) -> None:
 
 
 def _lines_about(page: PageWritten) -> Iterator[str]:
-    yield f"{page.path}: {page.n_samples:,} samples, {page.n_images:,} images"
+    here = Path.cwd()
+    path = page.path.relative_to(here) if page.path.is_relative_to(here) else page.path
+    yield f"{path}: {page.n_samples:,} samples, {page.n_images:,} images"
     if page.converted:
         yield f"  {page.converted:,} images are 8-bit PNGs instead of the original files"
     if page.missing:

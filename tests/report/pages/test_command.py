@@ -30,6 +30,14 @@ def test_a_page_lies_beside_its_run_and_the_command_says_what_is_in_it(tmp_path:
     assert "3 images are missing" in result.output
 
 
+def test_a_page_below_the_working_folder_is_named_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page_runs.boxes(tmp_path / "outputs", "P")
+    monkeypatch.chdir(tmp_path)
+    assert report("outputs").output.startswith("outputs/P_MedSG_test_report.html: 2 samples")
+
+
 def test_several_runs_are_compared_once_each(tmp_path: Path) -> None:
     a, b = (page_runs.edits(tmp_path / name, name, n=2) for name in "ab")
     result = report(a.predictions, tmp_path / "a", b.manifest_path, "--out", tmp_path / "c.html")
