@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from medbench_vlmeval.cli import main
+from medbench_vlmeval.cli.groups import Plain
 from medbench_vlmeval.files import read_jsonl
 
 from .data.releases import picture, write_official
@@ -145,3 +148,16 @@ def test_only_listed_ids_are_scored(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("7\n", encoding="utf-8")
     result = medbench("score", "--data", "MedEBench_test", *arguments, *only)
     assert (result.exit_code, "expected ids of MedEBench_test" in result.output) == (1, True)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_to_talk_about() -> None:
+    @click.group(cls=Plain)
+    def group() -> None: ...
+
+    @group.command()
+    def chatty() -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    result = CliRunner().invoke(group, ["chatty"])
+    assert "Broken pipe" not in result.output
+    assert result.exit_code == 1

@@ -17,6 +17,9 @@ class Plain(click.Group):
 
         try:
             return super().invoke(context)
+        except BrokenPipeError:
+            # A reader such as `head` has seen enough; click ends quietly.
+            raise
         except (ValueError, OSError, ImportError, EditsLost, JudgeStopped) as error:
             if os.environ.get("MEDBENCH_VLMEVAL_DEBUG") == "1":
                 raise
