@@ -58,8 +58,12 @@ def _of_sanity(found: Findings, limits: Limits) -> Iterator[str]:
                 f"{100 * limits.pass_rate:.0f} %"
             )
     for gap in found.separations:
-        if not is_told_apart(gap):
-            yield f"{gap.contrast.column}: the judge does not distinguish {gap.contrast.text}"
+        told, name = is_told_apart(gap), gap.contrast.column
+        if told is None:
+            why = gap.difference.reason
+            yield f"{name}: not known whether the judge distinguishes {gap.contrast.text}, {why}"
+        elif not told:
+            yield f"{name}: the judge does not distinguish {gap.contrast.text}"
 
 
 def _of_shifts(found: Findings, plan: CheckPlan, limits: Limits) -> Iterator[str]:

@@ -47,7 +47,10 @@ def _expected(it: Sanity, plan: CheckPlan) -> str:
 
 
 def _separated(it: Separation) -> str:
-    text = "tells apart" if is_told_apart(it) else "does not distinguish"
+    told = is_told_apart(it)
+    text = "tells apart" if told else "does not distinguish"
+    if told is None:
+        text = "not known whether it tells apart"
     return (
         f"{text}: {it.contrast.text}, {it.contrast.column} {shown(it.difference, sign=True)} "
         f"points, in {shown(it.told_apart, percent=True)} of samples"
@@ -72,9 +75,15 @@ def _replied(it: Replies, second: str) -> str:
     )
 
 
-def is_told_apart(it: Separation) -> bool:
-    """Whether the better work gets more points, beyond what the choice of samples explains."""
-    return it.difference.low is not None and it.difference.low > 0
+def is_told_apart(it: Separation) -> bool | None:
+    """Whether the better work gets more points, beyond what the choice of samples explains.
+
+    None where the difference has no interval, unless it is not in favour of the better work anyway.
+    """
+    difference = it.difference
+    if difference.low is None:
+        return None if difference.value is None or difference.value > 0 else False
+    return difference.low > 0
 
 
 def shown(it: Measured, *, percent: bool = False, sign: bool = False) -> str:

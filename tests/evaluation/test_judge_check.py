@@ -523,5 +523,12 @@ def test_names_of_models_make_no_markup_on_the_page(make_data: MakeData, tmp_pat
 
 def test_one_sample_is_said_to_be_too_few(check: Callable[..., CheckResult]) -> None:
     result = check(honest, n=1, checks=("sanity",))
+    assert result.warnings[-3:-1] == (
+        "EA: not known whether the judge distinguishes the ground truth and the unchanged input, "
+        "no interval from one source image",
+        "VQ: not known whether the judge distinguishes the ground truth and a blank picture, "
+        "no interval from one source image",
+    )
+    assert any(line.startswith("not known whether it tells apart: ") for line in result.lines)
     assert result.warnings[-1] == "only 1 sample is behind these numbers, too few to rely on"
     assert any("of 1 sample, mean" in line for line in result.lines)

@@ -93,7 +93,8 @@ def test_one_grade_throughout_leaves_kappa_undefined(grade: float) -> None:
 
 @pytest.mark.parametrize("other", [[0, 1, 2], [0, 0, 0]], ids=["varying", "constant"])
 def test_a_constant_rater_agrees_by_chance_only(other: list[int]) -> None:
-    assert quadratic_weighted_kappa([2, 2, 2], other) == pytest.approx(0.0, abs=1e-12)
+    assert quadratic_weighted_kappa([2, 2, 2], other) == 0.0
+    assert quadratic_weighted_kappa(other, [0.7, 0.7, 0.7]) == 0.0
 
 
 @pytest.mark.parametrize(
