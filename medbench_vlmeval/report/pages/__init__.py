@@ -1,0 +1,1 @@
+"""Pages about runs: results, plots, and every sample, in one HTML file."""
