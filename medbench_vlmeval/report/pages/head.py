@@ -1,10 +1,9 @@
-"""What stands at the top of a page: numbers with interval and coverage, groups, provenance."""
+"""What stands at the top of a page: numbers with interval and coverage, groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...types import MetricInfo
 from ..direction import better
@@ -125,80 +124,3 @@ def _with_best(cells: Sequence[Cell | None], metric: MetricInfo) -> tuple[Cell |
         Cell(**{**vars(cell), "is_best": True}) if cell and cell.value == best else cell
         for cell in cells
     )
-
-
-def facts_of(run: Run) -> dict[str, str]:
-    """Where the numbers of a run come from, in words: its whole manifest but the columns."""
-    told = {label: _inner(run.manifest, path) for label, path in _FIRST.items()}
-    rest = _flat({name: it for name, it in run.manifest.items() if name not in _SHOWN_ELSEWHERE})
-    known = {" ".join(path).replace("_", " ") for path in _FIRST.values()}
-    told |= {name: it for name, it in rest.items() if name not in known}
-    return {label: _said(it) for label, it in told.items() if it not in (None, "", [], {})}
-
-
-_FIRST = {
-    "evaluated": ("created",),
-    "data": ("data", "name"),
-    "data revision": ("data", "revision"),
-    "judge": ("judge", "model_requested"),
-    "judge as returned": ("judge", "models_returned"),
-    "medbench-vlmeval": ("medbench_vlmeval",),
-}
-_SHOWN_ELSEWHERE = ("schema", "metrics", "files", "warnings", "gaming", "notes", "editors")
-
-
-def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of the first two levels by their path."""
-    flat: dict[str, Any] = {}
-    for name, value in facts.items():
-        if name in ("data", "judge", "settings") and isinstance(value, Mapping):
-            flat |= {f"{name} {inner}".replace("_", " "): it for inner, it in value.items()}
-        else:
-            flat[name.replace("_", " ")] = value
-    return flat
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_said(it)}" for name, it in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_said, value))
-    return (
-        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    )
-
-
-def warnings_of(run: Run) -> tuple[str, ...]:
-    """What a reader of a run's numbers should know first."""
-    manifest = run.manifest
-    kinds = ("warnings", "gaming", "notes")
-    said = [str(it) for kind in kinds for it in manifest.get(kind) or ()]
-    if not manifest.get("complete", True):
-        said.insert(0, f"incomplete: {manifest.get('judge_note') or 'judging stopped early'}")
-    return tuple(said)
-
-
-def differences_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What runs on one page do not share, and comparing them needs to know."""
-    said = []
-    for label, path in (
-        ("data", ("data", "fingerprint")),
-        ("data revision", ("data", "revision")),
-        ("judge", ("judge", "model_requested")),
-        ("prompts", ("prompts",)),
-        ("medbench-vlmeval", ("medbench_vlmeval",)),
-    ):
-        values = [_said(_inner(run.manifest, path)) for run in runs]
-        if len(set(values)) > 1:
-            told = "; ".join(f"{run.model}: {it}" for run, it in zip(runs, values, strict=True))
-            said.append(f"{label} differ: {told}")
-    if len({frozenset(str(row["index"]) for row in run.rows) for run in runs}) > 1:
-        counts = ", ".join(f"{run.model} {len(run.rows)}" for run in runs)
-        said.append(f"the runs do not hold the same samples: {counts}")
-    return tuple(said)
-
-
-def _inner(value: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value if value is not None else "none"

@@ -16,26 +16,12 @@ from ..html_text import asset, needed_for_reports, rendered
 from ..plots import plots_of
 from ..runs import Run, RunUnreadable
 from .bundle import PAGE_NAME, bundle_at, without_paths
-from .head import (
-    differences_of,
-    facts_of,
-    group_tables,
-    headline,
-    metrics_of,
-    warnings_of,
-)
-from .images import ImageShelf, ImagesInPlace, url_of
+from .head import group_tables, headline, metrics_of
+from .images import ImageShelf, ImagesInPlace
+from .provenance import differences_of, provenance_of
 from .samples import RunSamples, joined_samples, kind_of, samples_of_run
 
 _SCRIPTS = ("dom", "state", "pictures", "stage", "boxes", "sample", "list", "page")
-_BESIDE = (
-    "_scores.jsonl",
-    "_samples.jsonl",
-    "_judge.jsonl",
-    "_acc.csv",
-    "_score.json",
-    "_manifest.json",
-)
 _EXPORTS = re.compile(r"export\s*\{([^}]*)\};?")
 
 
@@ -115,7 +101,9 @@ def page_contents(
         "headline": headline(runs, metrics),
         "groups": group_tables(runs, metrics),
         "plots": [asdict(plot) for plot in plots_of(runs)],
-        "provenance": [_provenance(run, links_from) for run in runs],
+        "provenance": [
+            provenance_of(run, name, links_from) for run, name in zip(runs, names, strict=True)
+        ],
         "differences": list(differences_of(runs)) if len(runs) > 1 else [],
         "without_samples": [
             name for name, one in zip(names, read, strict=True) if not one.has_samples
@@ -168,17 +156,6 @@ def _names_of(runs: Sequence[Run]) -> list[str]:
 def _metric_facts(metric: MetricInfo) -> dict[str, Any]:
     kept = ("name", "label", "unit", "protocol", "higher_is_better", "bounds", "judged", "source")
     return {name: getattr(metric, name) for name in kept}
-
-
-def _provenance(run: Run, links_from: Path | None) -> dict[str, Any]:
-    """Facts, warnings and files of a run; the files as links where the page lies near them."""
-    paths = [run.predictions, *map(run.beside, _BESIDE)]
-    files = [
-        {"name": path.name, "href": url_of(path, links_from) if links_from else ""}
-        for path in paths
-        if path.is_file()
-    ]
-    return {"facts": facts_of(run), "warnings": list(warnings_of(run)), "files": files}
 
 
 def html_page(contents: Mapping[str, Any]) -> str:

@@ -12,9 +12,10 @@ import pytest
 from medbench_vlmeval.evaluation.medebench_metrics import METRICS
 from medbench_vlmeval.evaluation.medq_perception import evaluate_medq_perception
 from medbench_vlmeval.files import sha256_file
-from medbench_vlmeval.report.pages.head import differences_of, facts_of, headline, metrics_of
+from medbench_vlmeval.report.pages.head import headline, metrics_of
 from medbench_vlmeval.report.pages.images import ImagesInPlace, url_of
 from medbench_vlmeval.report.pages.page import html_page, page_contents, write_page
+from medbench_vlmeval.report.pages.provenance import differences_of, facts_of
 from medbench_vlmeval.report.pages.samples import samples_of_run
 from medbench_vlmeval.report.runs import Run, RunUnreadable
 from medbench_vlmeval.report.safe_text import visible
@@ -173,6 +174,15 @@ def test_signs_of_scores_that_were_not_earned_are_told_as_text(tmp_path: Path) -
     run = changed(page_runs.edits(tmp_path, "A"), gaming=["no_edit in <b>100%</b> of samples"])
     page, _ = written([run], tmp_path)
     assert "<li>no_edit in &lt;b&gt;100%&lt;/b&gt; of samples</li>" in page
+
+
+def test_a_warning_is_about_the_run_that_has_it(tmp_path: Path) -> None:
+    names = ("A", "B", "C")
+    a, b, c = (page_runs.edits(tmp_path / name, name) for name in names)
+    b = changed(b, gaming=["no_edit in 100% of samples"])
+    page, _ = written([a, b, c], tmp_path)
+    said = re.findall(r"<summary>1 warning about (\w+)</summary>\s*<ul><li>([^<]*)</li>", page)
+    assert said == [("B", "no_edit in 100% of samples")]
 
 
 def test_groups_say_how_many_of_their_samples_were_scored(tmp_path: Path) -> None:
