@@ -17,6 +17,7 @@ from ..published import PublishedCell
 from ..safe_text import spreadsheet_text, visible
 from .board import Board, Cell, CellKey, Row
 from .comparability import LeftOut
+from .index_page import INDEX, index_page
 from .leaderboard import BoardReport
 from .markdown import board_markdown
 from .page import board_page
@@ -43,7 +44,8 @@ def write_boards(
         formats: of `FORMATS`.
 
     Returns:
-        The files, in the order of the boards.
+        The files, in the order of the boards; then ``index.html``, which leads to the pages of
+        several boards.
 
     Raises:
         ValueError: an unknown format, or a name too long for a file.
@@ -55,11 +57,16 @@ def write_boards(
     for name in formats:
         if missing := missing_for(name):
             raise ImportError(missing)
-    return [
+    made = list(reports)
+    paths = [
         _WRITERS[name](report, folder / f"{file_name(report.board.dataset)}.{name}")
-        for report in reports
+        for report in made
         for name in formats
     ]
+    pages = [path.name for path in paths if path.suffix == ".html"]
+    if len(pages) > 1 and f"{INDEX}.html" not in pages:
+        paths.append(write_text_atomic(folder / f"{INDEX}.html", index_page(made, pages)))
+    return paths
 
 
 def missing_for(format_name: str) -> str:

@@ -39,7 +39,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[BoardReport, ...]
 
 def written(reports: tuple[BoardReport, ...], folder: Path) -> dict[str, str]:
     paths = write_boards(reports, folder)
-    assert len(paths) == len(reports) * len(FORMATS)
+    assert len(paths) == len(reports) * len(FORMATS) + 1  # the page that leads to the others
     return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
