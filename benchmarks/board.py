@@ -10,30 +10,22 @@ machine with other load the first says little. Ratios are taken in the same run,
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from one_thread import restart_with_threads
 
+if __name__ == "__main__":
+    restart_with_threads()
 
-def threads_asked_for() -> str:
-    given = [*sys.argv[1:], "1"]
-    return given[given.index("--threads") + 1] if "--threads" in given else "1"
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
 
-
-if __name__ == "__main__" and any(os.environ.get(name) != threads_asked_for() for name in THREADS):
-    wanted = dict.fromkeys(THREADS, threads_asked_for())
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
-
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy import stats as scipy_stats  # noqa: E402
-
-from medbench_vlmeval.stats import (  # noqa: E402
+from medbench_vlmeval.stats import (
     PERMUTATIONS,
     RESAMPLES,
     PairedDifference,

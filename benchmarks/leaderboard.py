@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import sys
 import tempfile
@@ -21,28 +20,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from one_thread import restart_with_threads
 
+if __name__ == "__main__":
+    restart_with_threads()
 
-def threads_asked_for() -> str:
-    given = [*sys.argv[1:], "1"]
-    return given[given.index("--threads") + 1] if "--threads" in given else "1"
+import numpy as np
+from board import N_CLUSTERS, N_MODELS, N_SAMPLES, made_boards
 
-
-if __name__ == "__main__" and any(os.environ.get(name) != threads_asked_for() for name in THREADS):
-    wanted = dict.fromkeys(THREADS, threads_asked_for())
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
-
-import numpy as np  # noqa: E402
-from board import N_CLUSTERS, N_MODELS, N_SAMPLES, made_boards  # noqa: E402
-
-from medbench_vlmeval.evaluation.medebench_metrics import METRICS  # noqa: E402
-from medbench_vlmeval.evaluation.run_files import RunFiles, base_manifest  # noqa: E402
-from medbench_vlmeval.report.boards.files import write_boards  # noqa: E402
-from medbench_vlmeval.report.boards.leaderboard import Leaderboard, leaderboard  # noqa: E402
-from medbench_vlmeval.report.collecting import collecting  # noqa: E402
-from medbench_vlmeval.stats import summarise  # noqa: E402
-from medbench_vlmeval.types import Score, Summary  # noqa: E402
+from medbench_vlmeval.evaluation.medebench_metrics import METRICS
+from medbench_vlmeval.evaluation.run_files import RunFiles, base_manifest
+from medbench_vlmeval.report.boards.files import write_boards
+from medbench_vlmeval.report.boards.leaderboard import Leaderboard, leaderboard
+from medbench_vlmeval.report.collecting import collecting
+from medbench_vlmeval.stats import summarise
+from medbench_vlmeval.types import Score, Summary
 
 TARGET_S, TARGET_GB = 20.0, 2.0
 N_ORGANS, N_TASKS = 13, 70

@@ -13,13 +13,7 @@ from medbench_vlmeval.data import prepare_medebench
 
 from .data.releases import write_official
 
-
-@pytest.fixture(autouse=True)
-def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "LMUData"
-    folder.mkdir()
-    monkeypatch.setenv("LMUData", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("lmu")
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..files import to_plain
-
 if TYPE_CHECKING:
     from ..evaluation.fid_runs import FinishedEdits
 
@@ -65,6 +63,8 @@ def fid(
         common=common,
     )
     if as_json:
+        from ..files import to_plain
+
         click.echo(json.dumps(to_plain([it.record() for it in found]), indent=2))
     else:
         click.echo(shown_distances(found))

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from ..files import to_plain
-
 
 @click.command()
 @click.argument("outputs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
@@ -28,6 +26,8 @@ def results(outputs: tuple[Path, ...], as_json: bool) -> None:
             f"no finished run below {', '.join(map(str, outputs))}; expected *_score.json there"
         )
     if as_json:
+        from ..files import to_plain
+
         click.echo(json.dumps(to_plain(runs), indent=2))
     else:
         click.echo(runs_table(runs))

@@ -24,7 +24,7 @@ from .places import (
     dataset_root,
     stamp_of,
 )
-from .prepared import is_prepared, read_prepared
+from .prepared import is_prepared, read_prepared, stored_size
 from .remedies import DataNotPrepared, files_gone_message, not_prepared_message
 
 
@@ -159,9 +159,9 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedEBenchSam
         roi=paths.get("roi"),
         sha256={role: image["sha256"] for role, image in images.items() if image},
         sizes_wh={
-            role: (image["size_wh"][0], image["size_wh"][1])
+            role: size_wh
             for role, image in images.items()
-            if image and image.get("size_wh")
+            if image and (size_wh := stored_size(image.get("size_wh")))
         },
         problems=tuple(record.get("problems", ())),
         source_label=record.get("source_label", ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from ..files import json_line, sha256_bytes
 from .medq_remedies import medq_files_gone_message, medq_not_prepared_message
 from .medq_tables import MEDQ_TABLE_NAMED, Kind
 from .places import TABLE_NAME, dataset_root, stamp_of
-from .prepared import is_prepared, missing_images, read_prepared, stored_image
+from .prepared import is_prepared, missing_images, read_prepared, stored_image, stored_size
 from .remedies import DataNotPrepared
 
 _TEXTS = (
@@ -158,14 +158,10 @@ def _question_from_record(record: Mapping[str, Any], kind: Kind, folder: Path) -
         kind=kind,
         images=tuple(stored_image(folder, image.get("file")) for image in images),
         sha256=tuple(image.get("sha256") for image in images),
-        sizes_wh=tuple(_size(image.get("size_wh")) for image in images),
+        sizes_wh=tuple(stored_size(image.get("size_wh")) for image in images),
         problems=tuple(record["problems"]),
         **{name: record[name] for name in (*_TEXTS, "case", "question_type_by", "extra")},
     )
-
-
-def _size(value: Sequence[int] | None) -> tuple[int, int] | None:
-    return None if value is None else (int(value[0]), int(value[1]))
 
 
 def medq_fingerprint_of(records: Iterable[Mapping[str, Any]]) -> str:

@@ -6,7 +6,7 @@ and Benchmarks, arXiv 2505.11852; data at https://huggingface.co/datasets/MedSG-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from .medsg_tasks import (
     prepared_name,
 )
 from .places import TABLE_NAME, dataset_root, stamp_of
-from .prepared import is_prepared, missing_images, read_prepared, stored_image
+from .prepared import is_prepared, missing_images, read_prepared, stored_image, stored_size
 from .remedies import DataNotPrepared
 
 
@@ -188,8 +188,8 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedSGSample:
         images=tuple(stored_image(folder, image.get("file")) for image in images),
         target_image=record["target_image"],
         target_by=record["target_by"],
-        size_wh=_size(record["size_wh"]) or OFFICIAL_SIZE_WH,
-        declared_size_wh=_size(record["declared_size_wh"]),
+        size_wh=stored_size(record["size_wh"]) or OFFICIAL_SIZE_WH,
+        declared_size_wh=stored_size(record["declared_size_wh"]),
         truth=read_answer(record["answer"]),
         reference_box=reference_box(record["question"]),
         case=record["case"],
@@ -198,13 +198,9 @@ def _sample_from_record(record: Mapping[str, Any], folder: Path) -> MedSGSample:
         additional_info=record["additional_info"],
         need_format=record["need_format"],
         sha256=tuple(image.get("sha256") for image in images),
-        sizes_wh=tuple(_size(image.get("size_wh")) for image in images),
+        sizes_wh=tuple(stored_size(image.get("size_wh")) for image in images),
         problems=tuple(record["problems"]),
     )
-
-
-def _size(value: Sequence[int] | None) -> tuple[int, int] | None:
-    return None if value is None else (int(value[0]), int(value[1]))
 
 
 def medsg_fingerprint_of(records: Iterable[Mapping[str, Any]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,11 @@ def stored_image(folder: Path, relative: str | None) -> Path | None:
             f"expected paths such as images/0a/HASH.png in {folder / TABLE_NAME}, got {relative!r}"
         )
     return folder.joinpath(*relative.split("/"))
+
+
+def stored_size(value: Sequence[int] | None) -> tuple[int, int] | None:
+    """A (width, height) as a record holds it; `None` where it holds none."""
+    return None if value is None else (int(value[0]), int(value[1]))
 
 
 def missing_images(images: Iterable[Path | None]) -> list[Path]:

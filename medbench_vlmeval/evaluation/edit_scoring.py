@@ -14,7 +14,7 @@ from ..images import ImageUnreadable, read_rgb, read_roi, resize_like
 from ..metrics.edit import EditMetrics, PreparedSample, edit_metrics
 from ..metrics.gaming import EditSigns, edit_signs
 from ..types import Score, Status
-from .medebench_metrics import COPIED_REFERENCE, EDIT_ELSEWHERE, NO_EDIT
+from .medebench_metrics import COPIED_REFERENCE, EDIT_ELSEWHERE, NO_EDIT, SIGNS
 
 SSIM_WINDOW = 7
 """Side of the window, in pixels; images below it have no SSIM."""
@@ -78,7 +78,7 @@ def _score_sample(task: EditTask) -> tuple[EditOutcome | None, ...]:
 
 
 def _all_columns(score: Score, flags: frozenset[str] = frozenset()) -> EditOutcome:
-    signs = dict.fromkeys((NO_EDIT.name, EDIT_ELSEWHERE.name, COPIED_REFERENCE.name), score)
+    signs = {sign.name: score for sign in SIGNS if not sign.judged}
     return EditOutcome(score, score, score, score, signs, flags)
 
 

@@ -75,16 +75,20 @@ def measured_runs(
         DataNotPrepared: the data of a run are not there.
     """
     edited = [edited_images(run.rows, run.images) for run in runs]
-    references = [_reference(run, reference) for run in runs]
+    references = _references(runs, reference)
     for pair in zip(edited, references, strict=True):
         check_enough(*pair)
     extractor, cache = load_extractor(), cache or FeatureCache()
     features = [features_of_set(images, extractor, cache) for images in edited]
     if common:
         features = _shared(features)
+    compared = {
+        key: features_of_set(images, extractor, cache)
+        for key, images in {id(it): it for it in references}.items()
+    }
     found = [
-        measured_run(run.model, images, features_of_set(compared, extractor, cache), extractor)
-        for run, images, compared in zip(runs, features, references, strict=True)
+        measured_run(run.model, images, compared[id(reference_set)], extractor)
+        for run, images, reference_set in zip(runs, features, references, strict=True)
     ]
     for run, distances in zip(runs, found, strict=True):
         facts = {"data": run.data, "common": common, **distances.record()}
@@ -101,6 +105,19 @@ def _shared(features: Sequence[ImageFeatures]) -> list[ImageFeatures]:
         others = np.flatnonzero(~is_shared).tolist()
         shared.append((images.without(others, "not in every run"), values[is_shared]))
     return shared
+
+
+def _references(runs: Sequence[FinishedEdits], reference: str) -> list[ImageSet]:
+    """What each run is held against; runs of the same samples share one set, hashed once."""
+    sets: dict[tuple[Any, ...], ImageSet] = {}
+    keys = [
+        (run.data.get("name"), run.data.get("fingerprint"), *(row["index"] for row in run.rows))
+        for run in runs
+    ]
+    for key, run in zip(keys, runs, strict=True):
+        if key not in sets:
+            sets[key] = _reference(run, reference)
+    return [sets[key] for key in keys]
 
 
 def _reference(run: FinishedEdits, reference: str) -> ImageSet:

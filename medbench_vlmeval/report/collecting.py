@@ -101,20 +101,21 @@ def _collect_folder(folder: Path, found: _Finds, origin: str = "") -> None:
             _add(Run.read(manifest, place), found)
         except RunUnreadable as error:
             found.problems.append(str(error).replace(str(manifest), f"{place}: {manifest.name}"))
-    found.problems += half_written(folder, origin)
-    found.problems += _not_evaluated([Path(_as_given(it, folder)) for it in _files_below(folder)])
+    files = _files_below(folder)
+    found.problems += _half_written_of(files, folder, origin)
+    found.problems += _not_evaluated([Path(_as_given(it, folder)) for it in files])
 
 
-def half_written(folder: Path, origin: str = "") -> list[str]:
-    """Rows without a manifest and manifests without rows below a folder, a line each.
+def half_written(folder: Path) -> list[str]:
+    """Rows without a manifest and manifests without rows below a folder, a line each."""
+    return _half_written_of(_files_below(folder), folder, "")
 
-    Args:
-        folder: where to look.
-        origin: what to call the place instead of where the files are.
-    """
+
+def _half_written_of(files: Iterable[Path], folder: Path, origin: str) -> list[str]:
+    """As `half_written`; `origin` is what to call the place instead of where the files are."""
     return [
         f"{origin or _as_given(path.parent, folder)}: {problem}"
-        for path in _files_below(folder)
+        for path in files
         if (problem := _half_written(path))
     ]
 

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ..files import read_jsonl, to_plain
+from ..files import to_plain
+from .judge_replies import replies_by_index
 from .one_sample_text import (
     file_lines,
     headed,
@@ -19,7 +20,7 @@ from .one_sample_text import (
     quoted_lines,
     score_lines,
 )
-from .runs import Run, RunUnreadable
+from .runs import Run
 from .safe_text import visible
 from .samples import SamplesAbsent, ShownSample, sample_lines, shown_sample
 
@@ -135,7 +136,7 @@ def one_sample(
         absence = "" if line else "_samples.jsonl has no such line; evaluate again"
     except SamplesAbsent as error:
         absence = str(error)
-    judge = _replies(run, row["index"]) if with_judge else None
+    judge = tuple(replies_by_index(run).get(str(row["index"]), ())) if with_judge else None
     return OneSample(run, row, shown, absence, judge)
 
 
@@ -168,16 +169,3 @@ def _there_are(rows: Sequence[Mapping[str, Any]], wanted: str) -> str:
     if close:
         return f"the nearest are {', '.join(map(visible, close))}"
     return f"the first are {', '.join(names[:5])}"
-
-
-def _replies(run: Run, index: Any) -> tuple[Mapping[str, Any], ...]:
-    path = run.beside("_judge.jsonl")
-    if not path.is_file():
-        return ()
-    try:
-        # A line that a killed judge left unfinished is no reply.
-        lines, _ = read_jsonl(path)
-    except (OSError, ValueError) as error:
-        raise RunUnreadable(f"{path}: cannot be read ({error})") from error
-    # Descriptions are judged once a dimension, under ``<index>/<dimension>``.
-    return tuple(it for it in lines if str(it.get("key", "")).partition("/")[0] == str(index))

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..files import read_jsonl
 from ..stats import share_interval
+from .lines import read_whole
 from .runs import Run, RunUnreadable, read_score
 
 HIGH_IOU = 0.35
@@ -183,13 +183,7 @@ def _attention_rows(run: Run) -> dict[Any, Mapping[str, Any]]:
             f"{path}: expected attention rows beside the run; write them with `medbench "
             f"attention-score MAPS --data {run.dataset} --run {run.manifest_path}`"
         )
-    try:
-        rows, warnings = read_jsonl(path)
-    except ValueError as error:
-        raise RunUnreadable(str(error)) from error
-    if warnings:
-        raise RunUnreadable("; ".join(warnings))
-    return {row["index"]: row for row in rows}
+    return {row["index"]: row for row in read_whole(path)}
 
 
 def _edit(

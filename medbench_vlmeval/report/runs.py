@@ -10,17 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..files import read_jsonl
 from ..naming import parse_stem
 from ..types import MetricInfo, Score, Status
+from .lines import RunUnreadable, read_whole
 
 MANIFEST_SUFFIX = "_manifest.json"
 KNOWN_SCHEMA = 1
 """The newest manifest that this version can read."""
-
-
-class RunUnreadable(ValueError):
-    """Files of a run that are absent, damaged, or written by a newer version."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +121,7 @@ class Run:
             RunUnreadable: the file is absent or damaged.
         """
         path = self.beside("_scores.jsonl")
-        try:
-            rows, warnings = read_jsonl(path)
-        except (OSError, ValueError) as error:
-            raise RunUnreadable(f"{path}: cannot be read ({error})") from error
-        if warnings:
-            raise RunUnreadable("; ".join(warnings))
+        rows = read_whole(path)
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, dict) or not {"index", "cluster", "scores"} <= row.keys():
                 raise RunUnreadable(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..files import read_jsonl
+from .lines import read_whole
 from .runs import Run, RunUnreadable
 
 SAMPLES_SUFFIX = "_samples.jsonl"
@@ -65,13 +65,7 @@ def sample_lines(run: Run) -> tuple[Mapping[str, Any], ...]:
             f"{path}: is not there, the run was evaluated by an earlier version; "
             "evaluate again to see images and prompts"
         )
-    try:
-        lines, warnings = read_jsonl(path)
-    except (OSError, ValueError) as error:
-        raise RunUnreadable(f"{path}: cannot be read ({error})") from error
-    if warnings:
-        raise RunUnreadable("; ".join(warnings))
-    return tuple(lines)
+    return tuple(read_whole(path))
 
 
 def shown_sample(line: Mapping[str, Any], data_root: Path | None = None) -> ShownSample:

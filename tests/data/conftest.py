@@ -8,11 +8,9 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "LMUData"
-    folder.mkdir()
-    monkeypatch.setenv("LMUData", str(folder))
-    return folder
+def lmu(lmu: Path) -> Path:
+    """For every test here."""
+    return lmu
 
 
 @pytest.fixture

@@ -20,13 +20,7 @@ from ..evaluation.medq_reasoning_cases import judge_script, judged, predict, tab
 from ..judging.server import Answer, JudgeServer, Request
 from .made import edit_run, filled, told, varied, write_rows
 
-
-@pytest.fixture(autouse=True)
-def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "LMUData"
-    folder.mkdir()
-    monkeypatch.setenv("LMUData", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("lmu")
 
 
 def medbench(*arguments: object) -> Result:

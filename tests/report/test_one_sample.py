@@ -29,12 +29,7 @@ HOSTILE = (
 NO_GLYPH = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-@pytest.fixture(autouse=True)
-def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "LMUData"
-    folder.mkdir()
-    monkeypatch.setenv("LMUData", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("lmu")
 
 
 def medbench(*arguments: object) -> Result:

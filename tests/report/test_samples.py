@@ -23,11 +23,8 @@ from .test_verify import choices, write
 
 
 @pytest.fixture
-def data_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "LMUData"
-    root.mkdir()
-    monkeypatch.setenv("LMUData", str(root))
-    return root
+def data_root(lmu: Path) -> Path:
+    return lmu
 
 
 @pytest.fixture

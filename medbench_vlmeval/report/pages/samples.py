@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...files import read_jsonl
-from ..runs import Run, RunUnreadable
+from ..judge_replies import dimension_of, replies_by_index
+from ..runs import Run
 from ..samples import SamplesAbsent, ShownSample, shown_samples
 from .images import ImageShelf, Reference, described_image
 
@@ -42,7 +42,7 @@ def samples_of_run(run: Run, data_root: Path | None) -> RunSamples:
         run,
         {str(row["index"]): row for row in run.rows},
         {str(it.index): it for it in _shown(run, data_root)},
-        _replies(run.beside("_judge.jsonl")),
+        replies_by_index(run),
     )
 
 
@@ -51,19 +51,6 @@ def _shown(run: Run, data_root: Path | None) -> tuple[ShownSample, ...]:
         return shown_samples(run, data_root)
     except SamplesAbsent:
         return ()
-
-
-def _replies(path: Path) -> dict[str, list[Record]]:
-    if not path.is_file():
-        return {}
-    try:
-        lines, _ = read_jsonl(path)
-    except (OSError, ValueError) as error:
-        raise RunUnreadable(f"{path}: cannot be read ({error})") from error
-    replies: dict[str, list[Record]] = {}
-    for line in lines:
-        replies.setdefault(str(line.get("key", "")).partition("/")[0], []).append(line)
-    return replies
 
 
 def kind_of(runs: Sequence[RunSamples]) -> str:
@@ -223,8 +210,7 @@ def _edit(run: Run, edited: Record, shelf: ImageShelf) -> Reference:
 
 
 def _reply(line: Record) -> dict[str, Any]:
-    dimension = str(line.get("key", "")).partition("/")[2]
     kept = ("call_id", "repeat", "attempt", "status", "note", "reply", "refusal", "model_returned")
-    return {"dimension": dimension} | {
+    return {"dimension": dimension_of(line)} | {
         name: line[name] for name in kept if line.get(name) not in (None, "")
     }
