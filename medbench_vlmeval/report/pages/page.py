@@ -14,6 +14,7 @@ from ...files import write_text_atomic
 from ...types import MetricInfo
 from ..html_text import asset, needed_for_reports, rendered
 from ..plots import plots_of
+from ..plots.kinds import labels_of
 from ..runs import Run, RunUnreadable
 from .bundle import PAGE_NAME, bundle_at, without_paths
 from .head import group_tables, headline, metrics_of
@@ -92,7 +93,7 @@ def page_contents(
     """
     _refuse_mixed(runs)
     metrics = metrics_of(runs)
-    names = _names_of(runs)
+    names = labels_of(runs)
     read = [samples_of_run(run, data_root) for run in runs]
     data = _data(read, names, metrics, shelf)
     return {
@@ -140,17 +141,6 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
             f"expected runs of one data set, got {', '.join(datasets) or 'none'}; "
             "write one page for each (--dataset)"
         )
-
-
-def _names_of(runs: Sequence[Run]) -> list[str]:
-    """The models' names, numbered where one comes twice."""
-    names = [run.model for run in runs]
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names):
-        seen[name] = seen.get(name, 0) + 1
-        if names.count(name) > 1 and seen[name] > 1:
-            names[place] = f"{name} ({seen[name]})"
-    return names
 
 
 def _metric_facts(metric: MetricInfo) -> dict[str, Any]:

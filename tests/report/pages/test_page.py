@@ -185,6 +185,13 @@ def test_a_warning_is_about_the_run_that_has_it(tmp_path: Path) -> None:
     assert said == [("B", "no_edit in 100% of samples")]
 
 
+def test_two_runs_of_one_model_have_one_name_each_in_tables_and_plots(tmp_path: Path) -> None:
+    runs = [page_runs.edits(tmp_path / name, "M") for name in ("a", "b")]
+    page, _ = written(runs, tmp_path)
+    heads = re.findall(r'<th scope="col" class="number">(M[^<]*)</th>', page)
+    assert set(heads) == {"M (1)", "M (2)"}
+
+
 def test_groups_say_how_many_of_their_samples_were_scored(tmp_path: Path) -> None:
     # The third sample was refused, and belongs to the eyes.
     run = page_runs.edits(tmp_path, "A")
