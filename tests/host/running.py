@@ -15,7 +15,7 @@ import pytest
 
 from ..data.packs import MEDEBENCH, lend_packs
 from .environments import clean_environ
-from .preloaded import ForkedRun, preloaded
+from .preloaded import preloaded
 
 HOSTS = ("ms-vlmeval", "upstream")
 
@@ -68,12 +68,10 @@ class Host:
         )
         return process.returncode, process.stdout
 
-    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes] | ForkedRun:
-        """Start the host and leave it running."""
+    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start the host, always as a process of its own, and leave it running to be killed."""
         arguments = (*arguments, "--work-dir", str(self.outputs))
         environ = {**self._environ(), **self.environ, **environ}
-        if not self._starts_fresh:
-            return preloaded().start(arguments, cwd=self.folder, environ=environ)
         return subprocess.Popen(
             [*self._command(), *arguments],
             cwd=self.folder,
